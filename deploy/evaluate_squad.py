@@ -28,8 +28,7 @@ from evaluation.data.squad import PREFIX, SquadChoice
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import APPROXIMATE
 from evaluation.runs.asking import Asking
-from evaluation.runs.running import connect, write_pages
-from evaluation.runs.tally import ask_several
+from evaluation.runs.running import ask_several, connect, write_pages
 from evaluation.scoring.protocols import Protocol
 
 _MEASURED = ("chassis", "corpus", "gateway", "language", "loreglass_client", "proto/contracts", "services")

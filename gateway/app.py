@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from chassis.addresses import is_loopback
-from chassis.http.access import Access, Check, check_site
+from chassis.http.access import Access, check_site
 from chassis.http.app import Callers
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics

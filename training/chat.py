@@ -57,7 +57,8 @@ class Chats:
         marks = [mark for mark in self.tokenizer.all_special_tokens if mark in turn.reply]
         if marks:
             raise UnfitSample(f"its reply holds a control token of the model, {marks[0]}")
-        chat = [*chat_of(turn.messages), {"role": "assistant", "content": _text(turn.reply.strip())}]
+        written = {"role": "assistant", "content": [{"type": "text", "text": turn.reply.strip()}]}
+        chat = [*chat_of(turn.messages), written]
         whole: str = self.processor.apply_chat_template(chat)
         if not whole.startswith(prompt):
             raise UnfitSample("the model's chat template writes a reply elsewhere than it is generated")
@@ -138,10 +139,6 @@ def chat_of(messages: Sequence[Message]) -> list[dict[str, Any]]:
         }
         for message in messages
     ]
-
-
-def _text(text: str) -> list[dict[str, str]]:
-    return [{"type": "text", "text": text}]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,8 @@
 
 import typer
 
-from training.commands.data import data
+from training.commands.data import data, report
 from training.commands.reader import reader
-from training.commands.report import report
 from training.commands.train import grpo, head, merge, presets, sft
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)

@@ -108,7 +108,6 @@ def dump_config(config: Settings) -> str:
 
 
 def preset_names() -> list[str]:
-    """Return the names of the presets."""
     return sorted(path.stem for path in PRESETS.glob("*.yaml"))
 
 

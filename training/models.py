@@ -29,7 +29,6 @@ class Loaded:
 
     @property
     def tokenizer(self) -> Any:
-        """Return the processor's tokenizer."""
         return self.processor.tokenizer
 
 

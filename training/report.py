@@ -1,25 +1,25 @@
 """One Markdown summary of trainings: what not to believe, then figures before and after."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import json
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import anyio
+from pydantic import ValidationError
 
-from evaluation.judging.verdicts import Case, Judgement
+from chassis.validation import first_fault
+from evaluation.data.model import Truth
+from evaluation.judging.text import APPROXIMATE, says, word_f1
+from evaluation.judging.verdicts import Case, Judgement, Verdict
 from training.data.referee import NoJudgement
-from training.runs import AFTER, BEFORE, LEFT_OUT, ROLLOUTS, Rollout, RunFolder, Summary
+from training.runs import AFTER, BEFORE, LEFT_OUT, ROLLOUTS, Prediction, Rollout, RunFolder, Summary
 from training.samples import Task, UnreadableData, replace_text
-from training.scoring import (
-    ANSWERS,
-    MEASURES,
-    Judged,
-    case_of,
-    common_abstention,
-    scores,
-    truthfulness_at,
-)
 
 REPORT = "report.md"
 _MORE, _FEW = 0.05, 30
@@ -28,7 +28,40 @@ _NOTE = (
     "Truthfulness counts 1 for a right answer, 0 for a refusal and -1 for a wrong one. At the same share of"
     " refusals, the answers that the model was least sure of are taken as refusals."
 )
-Verdict = Callable[[Case], Awaitable[Judgement]]
+ANSWERS = frozenset({Task.ANSWER, Task.QUESTION})
+"""Tasks whose replies are answers, which a judge reads."""
+MEASURES = {
+    "truthfulness": "truthfulness",
+    "right": "right",
+    "wrong": "wrong",
+    "refused": "refused",
+    "alike": "like the label (F1)",
+    "in_form": "in the required form",
+    "calls": "calls a tool",
+    "same": "the most frequent reply",
+}
+"""Labels of the measures in reports."""
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A prediction, with the judgement if it is an answer."""
+
+    prediction: Prediction
+    judgement: Judgement | None = None
+
+    @property
+    def refused(self) -> bool:
+        return self.judgement is not None and self.judgement.verdict is Verdict.MISSING
+
+    @property
+    def points(self) -> float:
+        """Return 1 for right, 0 for refused, -1 for wrong."""
+        return 0.0 if self.judgement is None else self.judgement.verdict.points
+
+
+AskJudge = Callable[[Case], Awaitable[Judgement]]
 Sides = tuple[list[Judged], list[Judged]]
 
 
@@ -52,7 +85,7 @@ def write_report(runs: Sequence[RunReport], judge: str, path: Path) -> None:
         raise UnreadableData(f"{path} cannot be written: {error.strerror}.") from error
 
 
-async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
+async def report_of(run: RunFolder, name: str, verdict: AskJudge) -> RunReport:
     """Report on a finished run. Raises `UnreadableData` if it is not, and what `verdict` raises."""
     summary, rollouts, left_out = run.summary(), run.rollouts(), run.left_out()
     before, unjudged_before = await _judge(run, BEFORE, verdict)
@@ -73,7 +106,7 @@ async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
     return RunReport(name, warnings, tuple(lines), unjudged)
 
 
-async def _judge(run: RunFolder, when: str, verdict: Verdict) -> tuple[list[Judged], int]:
+async def _judge(run: RunFolder, when: str, verdict: AskJudge) -> tuple[list[Judged], int]:
     """The predictions, answers with their verdicts; and the number of answers without one."""
     predictions = run.predictions(when) if run.has_predictions(when) else []
     judged: list[Judged | None] = [None if each.task in ANSWERS else Judged(each) for each in predictions]
@@ -161,3 +194,94 @@ def _of_learning(summary: Summary, rollouts: Sequence[Rollout], left_out: int) -
     equal = sum(len(earned) == 1 for earned in groups.values())
     if groups and equal >= _MOSTLY * len(groups):
         yield f"In {equal} of {len(groups)} groups all rollouts earned the same: no effect."
+
+
+def case_of(prediction: Prediction) -> Case:
+    """Return the case for a judge. The answer of a rollout that refused is empty. Raises `UnreadableData`."""
+    text = APPROXIMATE(prediction.said)
+    return Case(
+        prediction.sample,
+        prediction.question,
+        prediction.gold,
+        text,
+        None if prediction.truth is None else _truth(prediction.truth),
+        abstained=not text.strip(),
+    )
+
+
+def _truth(content: Mapping[str, Any]) -> Truth:
+    try:
+        return Truth.model_validate(content)
+    except ValidationError as error:
+        raise UnreadableData(f"A prediction's truth cannot be read: {first_fault(error)}.") from error
+
+
+def scores(task: Task, judged: Sequence[Judged]) -> dict[str, float]:
+    """Return the `MEASURES` that a task has, each in 0..1 (truthfulness in -1..1), of one prediction or more.
+
+    `alike`: how near a reply is to the label: words in common, or of lists the numbers (F1). `calls`:
+    rollouts with a tool call.
+    """
+    values_by_name: dict[str, list[float]] = {"alike": [], "in_form": [], "calls": []}
+    for each in judged:
+        for name, value in (
+            ("alike", _alike(each.prediction)),
+            ("in_form", each.prediction.in_form),
+            ("calls", None if each.prediction.calls is None else each.prediction.calls > 0),
+        ):
+            values_by_name[name] += [] if value is None else [float(value)]
+    if task in ANSWERS:
+        values_by_name["truthfulness"] = points = [each.points for each in judged]
+        values_by_name["refused"] = [float(each.refused) for each in judged]
+        values_by_name["right"] = [float(each > 0) for each in points]
+        values_by_name["wrong"] = [float(each < 0) for each in points]
+    means = {name: fmean(values) for name, values in values_by_name.items() if values}
+    ((_, most),) = Counter(each.prediction.said.strip() for each in judged).most_common(1)
+    return {**means, "same": most / len(judged)}
+
+
+def common_abstention(before: Sequence[Judged], after: Sequence[Judged]) -> float | None:
+    """Return the share of refusals that both sides can reach; None without confidences."""
+    if any(each.prediction.confidence is None for each in (*before, *after)):
+        return None
+    return max(fmean(each.refused for each in side) for side in (before, after))
+
+
+def truthfulness_at(abstention: float, judged: Sequence[Judged]) -> float:
+    """Return truthfulness in -1..1 if this share is refused: the refusals, then the least confident."""
+    surest = sorted(
+        (each for each in judged if not each.refused), key=lambda each: -(each.prediction.confidence or 0.0)
+    )
+    answers = surest[: len(judged) - round(abstention * len(judged))]
+    return sum(each.points for each in answers) / len(judged)
+
+
+def _alike(prediction: Prediction) -> float | None:
+    """Return how alike the reply and the label are; None without a label."""
+    label, reply = prediction.label, prediction.said
+    match prediction.task:
+        case Task.RERANK:
+            return _of_numbers(reply, label)
+        case Task.QUERY | Task.ANSWER if label:
+            return word_f1(_words(reply), [_words(label)])
+        case Task.FILTER if prediction.gold:
+            return float(says(reply, [prediction.gold]))
+        case _:
+            return None
+
+
+def _of_numbers(reply: str, label: str) -> float:
+    """Return F1 of the sets of numbers, or of the words if the label has no numbers."""
+    numbers, expected = set(_NUMBER.findall(reply)), set(_NUMBER.findall(label))
+    if not expected:
+        return word_f1(reply, [label])
+    return 2 * len(numbers & expected) / (len(numbers) + len(expected))
+
+
+def _words(text: str) -> str:
+    """Return the values of a JSON object as text, or the text itself."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return " ".join(str(each) for each in value.values()) if isinstance(value, dict) else text

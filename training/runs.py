@@ -56,7 +56,6 @@ class Prediction(Row):
 
     @classmethod
     def of(cls, sample: ConversationSample, said: str, confidence: float) -> "Prediction":
-        """Return the prediction for a sample."""
         return cls(
             sample=sample.id,
             task=sample.task,
@@ -100,25 +99,22 @@ class Rollout(Row):
 
 @dataclass(slots=True)
 class RunFolder:
-    """One run. `clock`: in seconds, for the logs; `say`: prints a line for people.
+    """One run. `say`: prints a line for people.
 
     `writes`: of several processes that train together, only one writes and prints.
     """
 
     path: Path
-    clock: Callable[[], float] = time.monotonic
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: T201
     writes: bool = True
-    _began: float = field(init=False)
+    _began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self._began = self.clock()
         if not self.writes:
-            self.say = _silent
+            self.say = lambda _: None
 
     @property
     def checkpoints(self) -> Path:
-        """Return the folder of the trainer's checkpoints."""
         return self.path / "checkpoints"
 
     def begin(self, config: str) -> None:
@@ -141,7 +137,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunRefused(f"{self.path} cannot be made: {error.strerror}.") from error
-        self._write(CONFIG, config)
+        self.write(CONFIG, config)
 
     def config(self) -> dict[str, Any]:
         """Return the settings. Raises `UnreadableData` if the folder holds no run."""
@@ -157,7 +153,7 @@ class RunFolder:
     def log(self, step: int, numbers: Mapping[str, float]) -> None:
         """Append a line to the log, without numbers that are not finite."""
         finite = {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
-        line = {"step": step, "seconds": round(self.clock() - self._began, 3), **finite}
+        line = {"step": step, "seconds": round(time.monotonic() - self._began, 3), **finite}
         self._append(METRICS, json.dumps(line) + "\n")
 
     def go_on_after(self, step: int) -> None:
@@ -165,9 +161,9 @@ class RunFolder:
         logged, rollouts = self.metrics(), self.rollouts()
         if logged:
             lines = [json.dumps(line) for line in logged if line["step"] <= step]
-            self._write(METRICS, "".join(f"{line}\n" for line in lines))
+            self.write(METRICS, "".join(f"{line}\n" for line in lines))
         if rollouts:
-            self._write(ROLLOUTS, _as_lines([each for each in rollouts if each.step < step]))
+            self.write(ROLLOUTS, _as_lines([each for each in rollouts if each.step < step]))
         if step:
             self.say(f"Going on after step {step}.")
 
@@ -179,7 +175,6 @@ class RunFolder:
         return lines
 
     def add_rollouts(self, rollouts: Sequence[Rollout]) -> None:
-        """Keep what a step's rollouts wrote and earned, a line each."""
         self._append(ROLLOUTS, _as_lines(rollouts))
 
     def rollouts(self) -> list[Rollout]:
@@ -188,7 +183,7 @@ class RunFolder:
 
     def leave_out(self, rows: Sequence[RejectedRow]) -> None:
         """Store which rows are not learnt, and print the first ones."""
-        self._write(LEFT_OUT, _as_lines(rows))
+        self.write(LEFT_OUT, _as_lines(rows))
         for row in rows[:_SAID]:
             self.say(f"Left out: {row.where}: {row.why}.")
         if len(rows) > _SAID:
@@ -196,14 +191,9 @@ class RunFolder:
 
     def write_predictions(self, when: str, predictions: list[Prediction]) -> None:
         """Write predictions. `when`: `BEFORE` or `AFTER` training."""
-        self._write(self._predictions(when).name, _as_lines(predictions))
-
-    def keep_text(self, name: str, text: str) -> None:
-        """Write a file of the run atomically."""
-        self._write(name, text)
+        self.write(self._predictions(when).name, _as_lines(predictions))
 
     def has_predictions(self, when: str) -> bool:
-        """Return whether these predictions exist."""
         return self._predictions(when).exists()
 
     def predictions(self, when: str) -> list[Prediction]:
@@ -227,10 +217,10 @@ class RunFolder:
         return _rows(self.path / LEFT_OUT, RejectedRow)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Write the results."""
-        self._write(SUMMARY, json.dumps(summary, indent=1) + "\n")
+        self.write(SUMMARY, json.dumps(summary, indent=1) + "\n")
 
-    def _write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the run atomically."""
         if self.writes:
             replace_text(self.path / name, text)
 
@@ -244,10 +234,6 @@ class RunFolder:
 
 
 Kind = TypeVar("Kind", bound=Row)
-
-
-def _silent(line: str) -> None:
-    """Leave printing to the process that writes."""
 
 
 def _as_lines(rows: Sequence[Row]) -> str:

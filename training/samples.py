@@ -224,11 +224,9 @@ class Reading(Generic[Kind]):
     rejected: tuple[RejectedRow, ...] = ()
 
     def part(self, part: Part) -> tuple[Kind, ...]:
-        """Return the samples of one part."""
         return tuple(sample for sample in self.samples if sample.part is part)
 
     def photo(self, sample: Sample) -> Path | None:
-        """Return the path of a sample's photo."""
         return self.folder / sample.photo if sample.photo else None
 
 

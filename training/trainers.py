@@ -20,7 +20,6 @@ def on_main() -> bool:
 
 
 def _processes() -> Any:
-    """Return the state of the processes that train together."""
     from accelerate import PartialState
 
     return PartialState()

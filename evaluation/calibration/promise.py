@@ -1,8 +1,11 @@
 """From runs to thresholds and their promise: the evidence, the choice, what to expect, and the check."""
 
+import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from evaluation.calibration.replay import (
     replay,
 )
 from evaluation.calibration.search import best_cutoffs, loosest_below, losses, through
+from evaluation.judging.text import one_line
 from evaluation.scoring.intervals import Interval, mean_interval
 
 FOLDS = 5
@@ -89,7 +93,6 @@ class Base:
 
     @property
     def values(self) -> dict[str, float]:
-        """All of them by name."""
         return {name: value for table in self.tables.values() for name, value in table.items()}
 
 
@@ -105,7 +108,7 @@ def choose_thresholds(
     present = _present(evidence, base)
     choose = chooser(ceiling, present)
     chosen = choose(signals)
-    values = {**base.values, **evidence.thresholds, **chosen.named()}
+    values = {**base.values, **evidence.thresholds, **asdict(chosen)}
     changed = {name: (before, values[name]) for name, before in base.values.items() if before != values[name]}
     expected = cross_validate(signals, choose)
     promise = Promise(
@@ -148,7 +151,7 @@ def _present(evidence: Evidence, base: Base) -> Cutoffs:
     present = Cutoffs.among(base.values)
     if not evidence.signals.went_direct.any():
         return present
-    return present.with_values({name: getattr(evidence.signals.in_force, name) for name in ROUTER})
+    return replace(present, **{name: getattr(evidence.signals.in_force, name) for name in ROUTER})
 
 
 def _aim(ceiling: float | None) -> str:
@@ -177,7 +180,6 @@ def _require_comparable(evidence: Evidence, test: Evidence) -> None:
 
 
 def figures_of(signals: Signals, points: Floats) -> Given:
-    """Return the figures of each question's points."""
     right, acceptable, missing, wrong = (float((points == value).mean()) for value in (1.0, 0.5, 0.0, -1.0))
     return Given(
         questions=len(points),
@@ -257,3 +259,46 @@ def compare_with_promise(
     if held or missed:
         return held, f"{'Kept' if held else 'Broken'}: {claim}."
     return None, f"Undecided: {claim}, which may be chance."
+
+
+_FURTHER = "further"
+
+
+def read_base(path: Path) -> Base:
+    """A thresholds file. Raises `CalibrationError` when it is none."""
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise CalibrationError(f"{path} cannot be read; --base names the gateway's file.") from error
+    except ValueError as error:
+        raise CalibrationError(f"{path} is not TOML: {error}.") from error
+    version = content.pop("version", None)
+    tables = {name: table for name, table in content.items() if isinstance(table, dict)}
+    tables[_FURTHER] = {name: value for name, value in content.items() if name not in tables}
+    numbers = [value for table in tables.values() for value in table.values()]
+    if not isinstance(version, int) or not all(isinstance(value, int | float) for value in numbers):
+        raise CalibrationError(f"{path} is not a thresholds file: it holds a version and numbers.")
+    return Base(version, tables)
+
+
+def render(promise: Promise, base: Base) -> str:
+    """Return a thresholds file: aim and runs, and all values by the base's tables, with what they were."""
+    before, values = base.values, promise.thresholds
+    comments = [f"Chosen on {promise.made_at} by `loreglass eval calibrate` for {promise.pipeline}."]
+    comments.append(promise.aim)
+    for run in promise.runs:
+        about = f"{run.dataset} (fingerprint {run.fingerprint[:16]}), {run.questions} questions"
+        comments.append(f"On the run {run.name}: {about}, judged by {promise.judge}.")
+    # one line each, of printable characters: datasets have any names
+    lines = [f"# {line}" for comment in comments for line in wrap(one_line(comment)[:600], 110)]
+    lines.append(f"version = {promise.version}")
+    further = [*base.tables[_FURTHER], *(name for name in values if name not in before)]
+    for table, names in {**base.tables, _FURTHER: further}.items():
+        if names:
+            lines += ["", f"[{table}]", *(_line(name, values[name], before.get(name)) for name in names)]
+    return "\n".join(lines) + "\n"
+
+
+def _line(name: str, value: float, before: float | None) -> str:
+    was = f"  # was {before!r}" if before is not None and before != value else ""
+    return f"{name} = {float(value)!r}{was}"

@@ -13,8 +13,7 @@ from evaluation.judging.text import APPROXIMATE, Cut
 from evaluation.judging.verdicts import Judge, Judgement, VerdictCache, judge_all, verdict_file
 from evaluation.record import TurnRecord
 from evaluation.runs.store import Run
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, case_of, with_judgements
+from evaluation.scoring.protocols import Protocol, Scored, case_of, with_judgements
 
 PROTOCOL = Protocol.CRAG_MM_2026
 PROPOSED, DRAFT = "proposed", "draft"
@@ -160,7 +159,6 @@ class Evidence:
 
     @property
     def sources(self) -> list[Source]:
-        """The runs, named."""
         return [
             Source(
                 folder=str(run.folder),

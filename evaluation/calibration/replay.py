@@ -15,7 +15,7 @@ those make a run each (`eval run --threshold NAME=VALUE`) and calibrate on it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -61,18 +61,10 @@ class Cutoffs:
             )
         return cls(**{name: thresholds[name] for name in REPLAYED})
 
-    def named(self) -> dict[str, float]:
-        """By name."""
-        return {name: getattr(self, name) for name in REPLAYED}
-
-    def with_values(self, values: Mapping[str, float]) -> "Cutoffs":
-        """These with some others."""
-        return replace(self, **values)
-
     def distance(self, other: "Cutoffs") -> float:
         """How far apart two settings are: the sum of the differences."""
-        mine, others = self.named(), other.named()
-        return sum(abs(mine[name] - others[name]) for name in REPLAYED)
+        mine, others = astuple(self), astuple(other)
+        return float(sum(abs(one - two) for one, two in zip(mine, others, strict=True)))
 
 
 REPLAYED = tuple(field.name for field in fields(Cutoffs))
@@ -124,7 +116,6 @@ class Signals:
 
     @property
     def sessions(self) -> int:
-        """How many conversations there are."""
         return len(np.unique(self.session))
 
     def where(self, chosen: Bools | Ints) -> "Signals":
@@ -161,11 +152,6 @@ def signals_of(
         went_direct=direct,
         **{name: measured(name) for name in MEASURED},
     )
-
-
-def unmeasured_of(signals: Signals) -> int:
-    """Return how many proposed answers have no measured confidence."""
-    return int((~np.isnan(signals.proposed) & np.isnan(signals.answer_confidence)).sum())
 
 
 def _explanation(record: TurnRecord) -> Explanation:

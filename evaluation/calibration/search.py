@@ -8,6 +8,7 @@ not the share of all questions where long ones are worse.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import differential_evolution
@@ -47,7 +48,7 @@ def best_cutoffs(signals: Signals, present: Cutoffs) -> Cutoffs:
             chosen = {
                 name: values[int(place)] for (name, values), place in zip(grid.items(), places, strict=True)
             }
-            return _cost(signals, present.with_values(chosen), present)
+            return _cost(signals, replace(present, **chosen), present)
 
         start = [int(np.searchsorted(values, getattr(present, name))) for name, values in grid.items()]
         bounds = [(0, len(values) - 1) for values in grid.values()]
@@ -63,7 +64,7 @@ def best_cutoffs(signals: Signals, present: Cutoffs) -> Cutoffs:
             tol=1e-8,
         )
         places = zip(grid.items(), result.x, strict=True)
-        best = present.with_values({name: values[int(place)] for (name, values), place in places})
+        best = replace(present, **{name: values[int(place)] for (name, values), place in places})
     return _one_by_one(signals, best, present, names)
 
 
@@ -75,7 +76,7 @@ def _one_by_one(signals: Signals, start: Cutoffs, present: Cutoffs, names: Seque
         better = False
         for name in names:
             for value in candidates(signals, name, best, present):
-                moved = best.with_values({name: value})
+                moved = replace(best, **{name: value})
                 if (lower := _cost(signals, moved, present)) < cost:
                     best, cost, better = moved, lower, True
     return best
@@ -138,7 +139,7 @@ def through(present: Cutoffs) -> list[Cutoffs]:
     loose = [{name: value * share for name, value in now.items()} for share in shares]
     strict = [{name: value + (1.0 - value) * share for name, value in now.items()} for share in shares[1:]]
     steps = ({name: round(value, 4) for name, value in step.items()} for step in (*loose, *strict))
-    return [present.with_values(step) for step in steps]
+    return [replace(present, **step) for step in steps]
 
 
 def loosest_below(ceiling: float, signals: Signals, path: Sequence[Cutoffs]) -> Cutoffs:
@@ -168,6 +169,5 @@ def loosest_below(ceiling: float, signals: Signals, path: Sequence[Cutoffs]) -> 
 
 
 def losses(signals: Signals, cutoffs: Cutoffs) -> Floats:
-    """Return the share answered wrongly of each conversation."""
     sums, counts = by_conversation(signals, replay(signals, cutoffs) < 0.0)
     return sums / counts

@@ -28,7 +28,7 @@ from evaluation.data.model import Dataset
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import System
 from evaluation.runs.store import Run, RunError, load_run
-from evaluation.scoring.scored import NotJudged, score_records
+from evaluation.scoring.protocols import NotJudged, score_records
 
 MARKDOWN, VALUES = "ablation.md", "ablation.json"
 LIST = "list"
@@ -124,8 +124,7 @@ async def _ask(
     stored: frozenset[str],
 ) -> list[Run]:
     from evaluation.reporting.paper_tables import systems_at
-    from evaluation.runs.running import connect
-    from evaluation.runs.tally import ask_several
+    from evaluation.runs.running import ask_several, connect
 
     runs: list[Run] = []
     for at, url in gateways.items():
@@ -184,7 +183,7 @@ def _named_gateways(given: Sequence[str], tables: Sequence[str]) -> dict[str, st
 
 def write_tables(runs: Mapping[str, Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:
     """Write both files from the stored verdicts, and return the page. Raises `NotJudged`."""
-    from evaluation.reporting.ablation import Systems, done_without, markdown, table_values
+    from evaluation.reporting.ablation import Systems, markdown, table_values
     from evaluation.reporting.paper_tables import paper_tables
 
     scored = {name: score_records(run.records, run.folder, judge)[0] for name, run in runs.items()}
@@ -193,7 +192,7 @@ def write_tables(runs: Mapping[str, Run], dataset: str, judge: str, wanted: Sequ
     systems = Systems(scored, judge, dataset)
     tables = [table_values(paper_tables()[key], systems) for key in wanted]
     page = markdown(tables, systems)
-    values = {"dataset": dataset, "judge": judge, "done_without": done_without(systems), "tables": tables}
+    values = {"dataset": dataset, "judge": judge, "tables": tables}
     out.mkdir(parents=True, exist_ok=True)
     (out / MARKDOWN).write_text(page, encoding="utf-8")
     (out / VALUES).write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

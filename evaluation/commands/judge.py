@@ -12,9 +12,8 @@ import typer
 from rich.console import Console
 
 from evaluation.commands.run import require, stops_politely
-from evaluation.judging.bem import BemJudge, open_bem
-from evaluation.judging.model_judge import ModelJudge, undisputed
-from evaluation.judging.people import read_labels
+from evaluation.judging.benchmarks import BemJudge, open_bem
+from evaluation.judging.model_judge import JudgeSettings, ModelJudge, undisputed
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut, one_line, open_cut
 from evaluation.judging.verdicts import (
@@ -28,12 +27,11 @@ from evaluation.judging.verdicts import (
     counts,
     judge_all,
     key_of,
+    read_labels,
     verdict_file,
 )
 from evaluation.runs.store import Run, load_run
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import case_of, score_records
-from evaluation.settings import JudgeSettings
+from evaluation.scoring.protocols import Protocol, case_of, score_records
 
 if TYPE_CHECKING:
     from evaluation.judging.agreement import Agreement
@@ -91,23 +89,16 @@ async def _judge_all(
 ) -> None:
     async with open_judge(choice, base_url, model) as judge:
         files = [verdict_file(run.folder, judge.name) for run in runs]
-        for run in runs:
-            judgements = await _judge_run(run, judge, cut, files, concurrency)
+        fresh = isinstance(judge, RuleJudge)  # the rules cost nothing and may have changed
+        for run, path in zip(runs, files, strict=True):
+            cases = [case_of(record, cut) for record in run.records]
+            with VerdictCache(path, [] if fresh else files, fresh=fresh) as cache:
+                judgements = await judge_all(cases, judge, concurrency=concurrency, cache=cache)
             _tell(run, judge.name, judgements)
             failures = [judgement.why for judgement in judgements.values() if judgement.failed]
             if failures:
                 message = f"{judge.name} gave no verdict on {len(failures)} of {len(judgements)} answers"
                 raise JudgeDown(f"{message} ({failures[0]}). The same command asks about them again.")
-
-
-async def _judge_run(
-    run: Run, judge: Judge, cut: Cut, files: list[Path], concurrency: int
-) -> dict[str, Judgement]:
-    """The rules cost nothing and may have changed, so their file begins anew."""
-    cases = [case_of(record, cut) for record in run.records]
-    path, fresh = verdict_file(run.folder, judge.name), isinstance(judge, RuleJudge)
-    with VerdictCache(path, [] if fresh else files, fresh=fresh) as cache:
-        return await judge_all(cases, judge, concurrency=concurrency, cache=cache)
 
 
 def _import_labels(runs: list[Run], labels: Path | None) -> None:

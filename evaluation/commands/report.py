@@ -31,30 +31,19 @@ def report(
 
 
 def write_report(
-    runs: list[Path],
-    out: Path,
-    *,
-    judge: str,
-    protocol: Protocol,
-    cut: Cut,
-    made_at: float | None = None,
+    runs: list[Path], out: Path, *, judge: str, protocol: Protocol, cut: Cut, made_at: float | None = None
 ) -> Path:
     """Writes everything below `out` and returns the HTML page. `made_at`: Unix seconds, now unless told.
 
     Raises `ReportError`.
     """
-    from evaluation.reporting.analysis import Choices, build_report
+    from evaluation.reporting.analysis import build_report
     from evaluation.reporting.comparison import compare, load_judged_run
     from evaluation.reporting.page import write_files
 
     comparison = compare([load_judged_run(folder, judge, cut) for folder in runs])
-    choices = Choices(
-        protocol=protocol,
-        judge=judge,
-        cut=cut.name,
-        made_at=time.time() if made_at is None else made_at,
-    )
-    return write_files(build_report(comparison, choices), out)
+    made_at = time.time() if made_at is None else made_at
+    return write_files(build_report(comparison, protocol, judge=judge, cut=cut.name, made_at=made_at), out)
 
 
 def squad(
@@ -74,7 +63,7 @@ def show_run(folder: Path, console: Console) -> None:
     """The tables of one run. Raises `ReportError` where it is none, or one on other questions."""
     from evaluation.reporting.comparison import ReportError, load_judged_run
     from evaluation.reporting.curves import show, span_report
-    from evaluation.runs.tally import print_spans
+    from evaluation.reporting.tally import print_spans
 
     run = load_judged_run(folder, RuleJudge.name, APPROXIMATE)
     report = span_report(run)

@@ -11,12 +11,10 @@ import anyio
 import typer
 from rich.console import Console
 
-from evaluation.data.diagnostics import with_targets
 from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
-from evaluation.data.opening import open_dataset
+from evaluation.data.opening import open_dataset, with_targets
 from evaluation.data.squad import EVERYTHING, SquadChoice
-from evaluation.runs.asking import Asking
-from evaluation.runs.retrying import RunStopped
+from evaluation.runs.asking import Asking, RunStopped
 from evaluation.runs.running import Task, connect, make_run, write_pages
 
 _SOURCE = (
@@ -118,7 +116,7 @@ async def _require_gateway(gateway_url: str | None, pipeline: str | None) -> Non
 
 
 async def _make(task: Task, gateway_url: str | None) -> None:
-    from evaluation.runs.tally import print_summary
+    from evaluation.reporting.tally import print_summary
 
     async with connect(*gateway_of(gateway_url)) as gateway:
         made = await make_run(task, gateway)

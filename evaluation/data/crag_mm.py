@@ -12,12 +12,10 @@ from typing import Any
 from chassis.errors import LoreglassError
 from chassis.images import ImageLimits, upright_rgb
 from chassis.picture_cache import NotAPicture, PictureCache
-from evaluation.data.candidates import Candidate, Candidates
-from evaluation.data.checks import BadRow, identifier, text
-from evaluation.data.labels import VOCABULARY, Labels
 from evaluation.data.model import AskedTurn, Part, Rejected
 from evaluation.data.progress import bar, counter
-from evaluation.data.tables import Table, UnreadableFile
+from evaluation.data.rows import BadRow, Candidate, Candidates, UnreadableFile, identifier, text
+from evaluation.data.tables import VOCABULARY, Labels, Table
 
 MOST_TURNS = 100
 EGOCENTRIC_SIZE = (960, 1280)

@@ -184,7 +184,6 @@ class Dataset:
         return digest.hexdigest()
 
     def of(self, part: Part) -> tuple[Conversation, ...]:
-        """The conversations of a part."""
         return tuple(each for each in self.conversations if each.part is part)
 
     @property

@@ -1,24 +1,32 @@
 """Open any data set: a folder like `samples`, one of your own, CRAG-MM's files or hub id, files of others."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from chassis.http.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
-from evaluation.data import hub
-from evaluation.data.candidates import Candidate, Candidates, Photo, sample
-from evaluation.data.checks import photo_inside
 from evaluation.data.crag_mm import Photos, fetch_photos, read_tables
-from evaluation.data.model import Conversation, Dataset, DatasetError, Part
-from evaluation.data.plain import PLAIN, is_plain, read_plain
+from evaluation.data.folders import PLAIN, TRUTH, is_plain, read_plain, read_world
+from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected, Target
 from evaluation.data.progress import bar
+from evaluation.data.rows import (
+    BadRow,
+    Candidate,
+    Candidates,
+    Photo,
+    UnreadableFile,
+    identifier,
+    photo_inside,
+    sample,
+    text,
+)
 from evaluation.data.squad import EVERYTHING, PREFIX, SQUAD, SquadChoice, read_squad
-from evaluation.data.tables import UnreadableFile, split_of, table_files
+from evaluation.data.tables import Table, choose_split, fetch_split, hub_id, split_of, table_files
 from evaluation.data.vqa import READERS, photos_by_name, read_vqa
-from evaluation.data.world import TRUTH, read_world
 
 CACHE = Path("var/datasets")
 """Where photos are kept unless told otherwise."""
@@ -86,7 +94,10 @@ def _read(source: str, choice: _Choice, split: str | None, photos: Photos) -> Da
             raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
         if kind == SQUAD:
             return read_squad(path, choice.squad, choice.limit, choice.seed)
-        return _of_vqa(kind, path, choice)
+        rows = read_vqa(kind, path)
+        asked = choice.among(rows)
+        find = photos_by_name(path, {each.photo for each in asked})
+        return _with_photos(f"{kind}/{path.stem}", rows, asked, find)
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None
@@ -94,20 +105,13 @@ def _read(source: str, choice: _Choice, split: str | None, photos: Photos) -> Da
         return _of_file(path, choice, split, photos)
     if path.is_dir():
         return _of_folder(path, choice, split, photos)
-    hosted = hub.hub_id(source)
+    hosted = hub_id(source)
     if hosted is None:
         raise DatasetError(f"{source} is neither a file nor a folder nor a hub id (owner/name).")
     repository, revision = hosted
-    chosen, folder, files = hub.fetch_split(repository, revision, split)
+    chosen, folder, files = fetch_split(repository, revision, split)
     name = repository.partition("/")[2] + (f"@{revision}" if revision else "")
     return _of_tables(f"{name}/{chosen}", folder, files, choice, photos)
-
-
-def _of_vqa(kind: str, path: Path, choice: _Choice) -> Dataset:
-    rows = read_vqa(kind, path)
-    chosen = choice.among(rows)
-    find = photos_by_name(path, {each.photo for each in chosen})
-    return _with_photos(f"{kind}/{path.stem}", rows, chosen, find)
 
 
 def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
@@ -115,7 +119,7 @@ def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> 
         return _with_photos_inside(path.parent, read_plain(path), choice)
     if path.suffix.lower() != ".parquet":
         raise DatasetError(f"{path} is neither a Parquet file of CRAG-MM's rows nor JSONL of questions.")
-    chosen = hub.choose_split([split_of(str(path))], split, str(path))
+    chosen = choose_split([split_of(str(path))], split, str(path))
     return _of_tables(f"{path.resolve().parent.name}/{chosen}", path.parent, [path], choice, photos)
 
 
@@ -131,7 +135,7 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
             f"{folder} holds nothing to ask: looked for {TRUTH} (a folder like samples), for {PLAIN} with"
             " photo and question (a folder of your own), and for Parquet files (CRAG-MM)."
         )
-    chosen = hub.choose_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
+    chosen = choose_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
     of_split = [file for file in files if split_of(str(file)) == chosen]
     return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photos)
 
@@ -167,3 +171,81 @@ def _nothing(dataset: Dataset, part: Part | None) -> str:
     counts = ", ".join(f"{count} {kind}" for kind, count in Counter(dataset.rejections).most_common())
     first = dataset.rejected[0]
     return f"Nothing of {dataset.name} can be asked ({counts}). The first: {first.where}: {first.why}"
+
+
+SPLIT = "test"
+_COLUMNS = ("id", "metadata")
+
+
+def with_targets(dataset: Dataset, source: str) -> Dataset:
+    """Return the dataset with the targets of its turns; bad rows join its rejected ones. Blocking.
+
+    `source`: a Parquet file, a folder of them, or a hub id. A row belongs to the turn with its id, or to the
+    only turn of the session with it. Raises `DatasetError` if no row belongs to any turn.
+    """
+    rows = list(_targets(source))
+    targets = dict(row for row in rows if not isinstance(row, Rejected))
+    rejected = tuple(row for row in rows if isinstance(row, Rejected))
+    conversations = tuple(_join(each, targets) for each in dataset.conversations)
+    if not any(turn.target for each in conversations for turn in each.turns):
+        raise DatasetError(f"None of the {len(rows)} rows of {source} is about a question of {dataset.name}.")
+    return replace(dataset, conversations=conversations, rejected=(*dataset.rejected, *rejected))
+
+
+def _join(conversation: Conversation, targets: Mapping[str, Target]) -> Conversation:
+    of_session = targets.get(conversation.session_id) if len(conversation.turns) == 1 else None
+    turns = (
+        replace(turn, target=targets.get(turn.interaction_id, of_session)) for turn in conversation.turns
+    )
+    return replace(conversation, turns=tuple(turns))
+
+
+def _targets(source: str) -> Iterator[tuple[str, Target] | Rejected]:
+    for path in _files(source):
+        try:
+            for number, row in Table(path).rows(_COLUMNS):
+                try:
+                    yield identifier(row, "id"), _target(row.get("metadata"))
+                except BadRow as fault:
+                    yield Rejected("malformed_target", f"{path.name}, row {number}", fault.why)
+        except UnreadableFile as reason:
+            raise DatasetError(f"{path} cannot be read. {reason}") from reason
+
+
+def _files(source: str) -> list[Path]:
+    path = Path(source).expanduser()
+    if path.is_file():
+        return [path]
+    hosted = hub_id(source)
+    files = table_files(path) if path.is_dir() else fetch_split(*hosted, SPLIT)[2] if hosted else []
+    if not files:
+        raise DatasetError(f"{source} is neither a Parquet file, nor a folder of them, nor a hub id.")
+    return files
+
+
+def _target(metadata: object) -> Target:
+    if not isinstance(metadata, Mapping):
+        raise BadRow("malformed_row", "metadata is not an object.")
+    fields = {key: value for key, value in metadata.items() if value is not None}
+    question, reference = "textual_only_question", "referring_expression_category"
+    return Target(
+        name=identifier(fields, "target_object_name"),
+        box=_box(fields),
+        question=text(fields, question, if_empty="malformed_row") if fields.get(question) else "",
+        reference=identifier(fields, reference) if fields.get(reference) else "",
+    )
+
+
+def _box(fields: Mapping[str, Any]) -> tuple[float, float, float, float] | None:
+    """Return the box in shares of width and height, which hold whatever the photo is resized to."""
+    if "target_roi_bbox" not in fields:
+        return None
+    try:
+        left, top, right, bottom = map(float, fields["target_roi_bbox"])
+        width, height = map(float, fields["image_size"])
+        box = left / width, top / height, right / width, bottom / height
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+        raise BadRow("malformed_row", "target_roi_bbox and image_size are not numbers.") from error
+    if not (0 <= box[0] < box[2] <= 1.01 and 0 <= box[1] < box[3] <= 1.01):  # boxes are rounded to pixels
+        raise BadRow("malformed_row", "target_roi_bbox is not a part of the photo.")
+    return box

@@ -13,8 +13,6 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
-from evaluation.data.candidates import Candidate, Candidates, sample
-from evaluation.data.checks import BadRow, identifier, photo_inside, text
 from evaluation.data.model import (
     AnswerType,
     AskedTurn,
@@ -25,6 +23,7 @@ from evaluation.data.model import (
     Text,
     Truth,
 )
+from evaluation.data.rows import BadRow, Candidate, Candidates, identifier, photo_inside, sample, text
 
 SQUAD = "squad"
 PREFIX = f"{SQUAD}:"

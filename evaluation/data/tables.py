@@ -1,31 +1,22 @@
-"""Parquet files, read twice: first without the images, then the images that are wanted. JSON lines."""
+"""CRAG-MM's Parquet files, from a folder or the hub, and what their labels mean."""
 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evaluation.data.checks import BadRow
-from evaluation.data.labels import Labels, labels_of
 from evaluation.data.model import DatasetError
+from evaluation.data.rows import BadRow, UnreadableFile
 
 COLUMNS = ("session_id", "image_url", "turns", "answers", "image_quality")
 """Columns that are read, besides `image`."""
 IMAGE = "image"
-LONGEST_LINE = 8 * 2**20
-"""Bytes of one line of JSONL."""
 
 _PART_OF_SPLIT = re.compile(r"-\d{3,}(?:-of-\d{3,})?(?:-[0-9a-f]+)?$")
 _ROWS_AT_ONCE = 256
 _IMAGES_AT_ONCE = 16
-
-Numbered = tuple[int, Mapping[str, Any] | BadRow]
-
-
-class UnreadableFile(Exception):
-    """A file as a whole cannot be read; the message says why, in one sentence."""
 
 
 def table_files(folder: Path) -> list[Path]:
@@ -41,6 +32,98 @@ def split_of(name: str) -> str:
     """`data/validation-00000-of-00002.parquet` is of `validation`, and so is `validation/0000.parquet`."""
     path = Path(name)
     return path.parent.name if path.stem.isdecimal() else _PART_OF_SPLIT.sub("", path.stem)
+
+
+VOCABULARY: Mapping[str, tuple[str, ...]] = {
+    "domain": (
+        "animal",
+        "book",
+        "food",
+        "general object recognition",
+        "local",
+        "math and science",
+        "plants and gardening",
+        "shopping",
+        "sports and games",
+        "style and fashion",
+        "text understanding",
+        "vehicle",
+        "other",
+    ),
+    "query_category": (
+        "simple-recognition",
+        "simple-knowledge",
+        "multi-hop",
+        "comparison",
+        "aggregation",
+        "reasoning",
+    ),
+    "dynamism": ("static", "slow-changing", "fast-changing", "real-time"),
+    "image_quality": ("normal", "low light", "blurred", "truncated", "occluded", "rotated"),
+}
+"""The benchmark's words, by column."""
+
+_DEEPEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """`names`: of each column's codes, in their order, as the dataset declares them."""
+
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def word(self, column: str, value: object) -> str:
+        """The label's word, empty where there is none. Raises `BadRow`."""
+        if value is None or value == "":
+            return ""
+        if isinstance(value, str):
+            return self._known(column, value)
+        names = self.names.get(column, ())
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise BadRow("unknown_label", f"{column} is neither a code nor a word.")
+        if not names:
+            raise BadRow("unknown_label", f"{column} is the code {value}, and no features say what it means.")
+        if not 0 <= value < len(names):
+            raise BadRow("unknown_label", f"{column} has no code {value}, only 0 to {len(names) - 1}.")
+        return canonical(column, names[value]) or names[value]
+
+    def _known(self, column: str, word: str) -> str:
+        spelled = canonical(column, word)
+        if spelled:
+            return spelled
+        if word in self.names.get(column, ()):
+            return word
+        raise BadRow("unknown_label", f"{column} knows no {word[:60]!r}.")
+
+
+def canonical(column: str, word: str) -> str:
+    """The benchmark's spelling of a word (`Low-Light` is `low light`), empty where it knows none such."""
+    wanted = _plain(word)
+    return next((each for each in VOCABULARY[column] if _plain(each) == wanted), "")
+
+
+def labels_of(features: object) -> Labels:
+    """The class names in a description of features as the `datasets` library writes it, however nested."""
+    return Labels(dict(_class_labels(features, "", 0)))
+
+
+def _class_labels(node: Any, column: str, depth: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, list):
+        for each in node:
+            yield from _class_labels(each, column, depth + 1)
+    elif isinstance(node, Mapping):
+        names = node.get("names")
+        if node.get("_type") == "ClassLabel" and column in VOCABULARY:
+            yield column, tuple(map(str, names)) if isinstance(names, list) else ()
+            return
+        for key, value in node.items():
+            yield from _class_labels(value, key if key in VOCABULARY else column, depth + 1)
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[\s_\-–]+", " ", word).strip().casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,29 +188,55 @@ class Table:
             raise UnreadableFile("It is not a Parquet file, or damaged.") from error
 
 
-def json_lines(path: Path) -> Iterator[Numbered]:
-    """The objects of a file with one on each line; empty lines count, but are nothing.
+_SOURCE = re.compile(r"([\w][\w.-]{0,95}/[\w][\w.-]{0,95})(?:@([\w][\w./-]{0,127}))?")
+_USUAL_SPLIT = "validation"
+_LONGEST = 400
 
-    Raises `UnreadableFile`.
+
+def hub_id(source: str) -> tuple[str, str | None] | None:
+    """`owner/name` or `owner/name@revision` in its parts; None for anything else."""
+    match = _SOURCE.fullmatch(source)
+    return (match[1], match[2]) if match and ".." not in source else None
+
+
+def fetch_split(repository: str, revision: str | None, split: str | None) -> tuple[str, Path, list[Path]]:
+    """The split, the folder of the repository, and the split's files, downloaded where they are not yet.
+
+    Raises `DatasetError`. What was downloaded before is used when the hub cannot be reached.
     """
     try:
-        with path.open("rb") as stream:
-            number = 0
-            while line := stream.readline(LONGEST_LINE + 1):
-                if len(line) > LONGEST_LINE:
-                    while line and not line.endswith(b"\n"):
-                        line = stream.readline(LONGEST_LINE)
-                    yield number, BadRow("malformed_row", f"It is longer than {LONGEST_LINE // 2**20} MiB.")
-                elif line.strip():
-                    yield number, _parse(line)
-                number += 1
-    except OSError as error:
-        raise UnreadableFile(f"{path.name} cannot be read ({error.strerror}).") from error
-
-
-def _parse(line: bytes) -> Mapping[str, Any] | BadRow:
+        import httpx2
+        from huggingface_hub import errors, snapshot_download
+    except ImportError as error:
+        raise DatasetError(
+            'Datasets of the hub take huggingface-hub: pip install "loreglass[evaluation-data]".'
+        ) from error
+    wanted = split or _USUAL_SPLIT
+    offline = (errors.HfHubHTTPError, errors.OfflineModeIsEnabled, httpx2.HTTPError, OSError, ValueError)
     try:
-        row = json.loads(line.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        return BadRow("malformed_row", "The line is not JSON.")
-    return row if isinstance(row, dict) else BadRow("malformed_row", "The line is not a JSON object.")
+        folder = Path(
+            snapshot_download(
+                repository, repo_type="dataset", revision=revision, allow_patterns=f"*{wanted}*.parquet"
+            )
+        )
+    except offline as error:  # gated, private, no such revision: the hub's words say which
+        why = " ".join(str(error).split())[:_LONGEST].rstrip(".")
+        raise DatasetError(
+            f"{repository} could not be fetched: {why}. You can also give a folder with its Parquet files."
+        ) from error
+    files = [path for path in sorted(folder.rglob("*.parquet")) if split_of(str(path)) == wanted]
+    if not files:
+        raise DatasetError(f"{repository} has no Parquet files of a split {wanted!r}: name one with --split.")
+    return wanted, folder, files
+
+
+def choose_split(splits: Sequence[str], split: str | None, where: str) -> str:
+    """`split` where it exists; with none named the only one, or `validation`. Raises `DatasetError`."""
+    if not splits:
+        raise DatasetError(f"{where} holds no Parquet files; CRAG-MM's datasets do.")
+    if split is None and len(splits) == 1:
+        return splits[0]
+    wanted = split or _USUAL_SPLIT
+    if wanted not in splits:
+        raise DatasetError(f"{where} has no split {wanted!r}; it has {', '.join(sorted(splits))}.")
+    return wanted

@@ -16,10 +16,18 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from evaluation.data.candidates import Candidate, Candidates
-from evaluation.data.checks import BadRow, identifier, photo_inside, text
 from evaluation.data.model import AnswerType, AskedTurn, Part, Scorer, Truth
-from evaluation.data.tables import LONGEST_LINE, UnreadableFile, json_lines
+from evaluation.data.rows import (
+    LONGEST_LINE,
+    BadRow,
+    Candidate,
+    Candidates,
+    UnreadableFile,
+    identifier,
+    json_lines,
+    photo_inside,
+    text,
+)
 
 TOLERANCE = 0.1
 """InfoSeek takes a number that is this share away from the gold, where its file gives no range."""
@@ -57,7 +65,6 @@ def photos_by_name(path: Path, names: set[str]) -> Callable[[str], Path]:
 
 
 def _photos(folder: Path, names: set[str]) -> dict[str, str]:
-    """Return where the photos of these names are in the folder."""
     paths: dict[str, str] = {}
     for place, folders, files in os.walk(folder):
         folders.sort()

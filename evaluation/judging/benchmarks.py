@@ -3,21 +3,36 @@
 InfoSeek: `infoseek_eval.py` of edchengg/infoseek_eval. A text is right if it equals a gold by SQuAD's
 normalisation; a number if it lies in the gold's range, a range if it lies in it or their overlap is half of
 their union. Of the numbers in an answer the first two count.
-E-VQA: `evaluation_utils.py` of google-research/encyclopedic_vqa. Here only the exact match; BEM judges the
-other answers (`judging.bem`). A list is right if both lists share half of their union.
+E-VQA: `evaluation_utils.py` of google-research/encyclopedic_vqa: exact match, else BEM, a BERT that compares
+two answers (Bulian et al. 2022), which only `BemJudge` asks. A list is right if both lists share half of
+their union.
 OK-VQA: `vqaEval.py` of GT-Vision-Lab/VQA. A third for each of up to three people who said the same, as the
 mean over leaving out one of the ten.
 """
 
+import math
 import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import anyio.to_thread
 
 from evaluation.data.model import AnswerType, Scorer, Truth
-from evaluation.judging.text import normalise
+from evaluation.judging.text import is_refusal, normalise
+from evaluation.judging.verdicts import BEM, Case, JudgeError, Judgement, Verdict
 
 _MOST_READ = 20_000
 """Characters of an answer."""
+
+
+def judge_by_benchmark(case: Case, truth: Truth) -> Judgement:
+    """Return the verdict of a request that did not fail; half a point is right."""
+    score = benchmark_score(case.answer, truth)
+    if score < 0.5 and (case.abstained or is_refusal(case.answer)):
+        return Judgement(Verdict.MISSING, "refused")
+    return Judgement(Verdict.CORRECT if score >= 0.5 else Verdict.INCORRECT, f"{truth.scorer} {score:.2f}")
 
 
 def benchmark_score(answer: str, truth: Truth) -> float:
@@ -155,3 +170,73 @@ _SCORES: Mapping[Scorer, Callable[[str, Truth], float]] = {
     Scorer.EVQA: _evqa,
     Scorer.OKVQA: _okvqa,
 }
+
+
+THRESHOLD = 0.5
+_MODEL = "https://tfhub.dev/google/answer_equivalence/bem/1"
+_VOCABULARY = "gs://cloud-tpu-checkpoints/bert/keras_bert/uncased_L-12_H-768_A-12/vocab.txt"
+_CLS, _SEP, _LENGTH = 101, 102, 512
+
+Equivalence = Callable[[str, str, str], float]
+"""From a question, a gold answer and an answer, the probability that both answers mean the same."""
+
+
+class BemJudge:
+    """Judges answers to E-VQA as its released scorer does."""
+
+    name = BEM
+
+    def __init__(self, equivalence: Equivalence) -> None:
+        self._equivalence = equivalence
+
+    async def judge(self, case: Case) -> Judgement:
+        """Return the verdict; `failed` if the question is not E-VQA's."""
+        return await anyio.to_thread.run_sync(self._judge, case)
+
+    def _judge(self, case: Case) -> Judgement:
+        if case.truth is None or case.truth.scorer is not Scorer.EVQA:
+            return Judgement(Verdict.INCORRECT, "BEM judges E-VQA only", failed=True)
+        if case.failed:
+            return Judgement(Verdict.MISSING, "the request failed")
+        exact = judge_by_benchmark(case, case.truth)
+        if exact.verdict is Verdict.CORRECT:
+            return exact
+        golds = (gold.replace(LIST, ",") for gold in case.truth.accepted)
+        likely = max((self._equivalence(case.question, gold, case.answer) for gold in golds), default=0.0)
+        return Judgement(Verdict.CORRECT if likely >= THRESHOLD else exact.verdict, f"BEM {likely:.2f}")
+
+
+def open_bem(folder: str = "") -> Equivalence:
+    """Load the published model, or its copy in a folder with `vocab.txt`. Raises `JudgeError`. Blocking."""
+    try:
+        import tensorflow as tf
+        import tensorflow_hub as hub
+        import tensorflow_text as tf_text
+    except ImportError as error:
+        raise JudgeError("BEM needs: pip install tensorflow tensorflow-hub tensorflow-text") from error
+    vocabulary = str(Path(folder) / "vocab.txt") if folder else _VOCABULARY
+    try:
+        tokenizer = tf_text.BertTokenizer(
+            vocabulary, token_out_type=tf.int64, preserve_unused_token=True, lower_case=True
+        )
+        model = hub.load(folder or _MODEL)
+    except (OSError, ValueError, tf.errors.OpError) as error:
+        raise JudgeError(
+            f"BEM cannot be loaded ({type(error).__name__}). Give a folder with the model and BERT's"
+            f" vocab.txt as --model: {_MODEL}, {_VOCABULARY}"
+        ) from error
+
+    def tokens(text: str) -> list[int]:
+        return [int(each) for each in tokenizer.tokenize([text]).flat_values.numpy()]
+
+    def equivalence(question: str, gold: str, answer: str) -> float:
+        segments = [[*tokens(each), _SEP] for each in (answer, gold, question)]
+        segments[0].insert(0, _CLS)
+        kinds = [[place] * len(each) for place, each in enumerate(segments)]
+        ids, types = (
+            tf.constant([[*chain(*rows), *[0] * _LENGTH][:_LENGTH]], tf.int64) for rows in (segments, kinds)
+        )
+        different, same = (float(each) for each in model({"input_ids": ids, "segment_ids": types})[0])
+        return 1 / (1 + math.exp(min(different - same, 700.0)))
+
+    return equivalence

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from evaluation.data.model import AnswerType, Truth
-from evaluation.judging.benchmarks import benchmark_score
+from evaluation.judging.benchmarks import judge_by_benchmark
 from evaluation.judging.quantities import NUMBER_WORDS, Quantity, dates, plain_text, quantities, singular
-from evaluation.judging.text import is_refusal, says
+from evaluation.judging.text import is_refusal, repeats, says
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 
 _MOST_READ = 800
@@ -37,7 +37,6 @@ class RuleJudge:
     name = "rules"
 
     async def judge(self, case: Case) -> Judgement:
-        """Return the verdict."""
         return judge_by_rules(case)
 
 
@@ -48,12 +47,12 @@ def judge_by_rules(case: Case) -> Judgement:
     answer, question, gold = (text[:_MOST_READ] for text in (case.answer, case.question, case.gold))
     truth = case.truth
     if truth is not None and truth.scorer is not None:
-        return _by_benchmark(case, truth)
+        return judge_by_benchmark(case, truth)
     if case.abstained or is_refusal(answer):
         return Judgement(Verdict.MISSING, "refused")
     if truth.answer_type is AnswerType.UNANSWERABLE if truth is not None else is_refusal(gold):
         return Judgement(Verdict.INCORRECT, "answered what cannot be known")
-    if gold and answer.strip().lower() == gold.strip().lower():
+    if gold and repeats(answer, gold):
         return Judgement(Verdict.CORRECT, "exact")
     if truth is not None and truth.answer_type is AnswerType.SPAN:  # SQuAD has its own spelling
         objection = "" if says(answer, truth.accepted) else "without a gold stretch"
@@ -65,13 +64,6 @@ def judge_by_rules(case: Case) -> Judgement:
         check, rule = _CHECKS[truth.answer_type], truth.answer_type.value
         objection = check(answer, truth, question) or _check_claims(answer, truth)
     return Judgement(Verdict.INCORRECT if objection else Verdict.CORRECT, objection or rule)
-
-
-def _by_benchmark(case: Case, truth: Truth) -> Judgement:
-    score = benchmark_score(case.answer, truth)
-    if score < 0.5 and (case.abstained or is_refusal(case.answer)):
-        return Judgement(Verdict.MISSING, "refused")
-    return Judgement(Verdict.CORRECT if score >= 0.5 else Verdict.INCORRECT, f"{truth.scorer} {score:.2f}")
 
 
 def _check_number_truth(answer: str, truth: Truth, question: str) -> str:

@@ -132,6 +132,11 @@ def refusal_by_all(said: str) -> bool:
     return literal_refusal(said) and plain_refusal(said)
 
 
+def repeats(said: str, gold: str) -> bool:
+    """The kits' exact match."""
+    return said.strip().lower() == gold.strip().lower()
+
+
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _WORD = re.compile(r"[^\W_]+")

@@ -11,8 +11,7 @@ from evaluation.reporting.paper_tables import NOT_PRINTED, Column, PaperTable, S
 from evaluation.runs.running import System
 from evaluation.scoring.intervals import compare_pairs, estimate, holm
 from evaluation.scoring.measures import measure
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, degradations
+from evaluation.scoring.protocols import Protocol, Scored
 
 Figure = dict[str, float | None]
 """`value`, `low`, `high` (95 %, over conversations), `turns`; of a difference also `p_value`."""
@@ -31,7 +30,6 @@ class Systems:
         return [each for each in self.scored.get(system, ()) if part is None or each.record.part is part]
 
     def figure(self, system: str, part: Part | None, column: Column, protocol: Protocol) -> Figure:
-        """Return a column's value for a system."""
         figure = estimate(self.of(system, part), column.of(protocol))
         value, low, high = (column.scale * each for each in (figure.value, figure.low, figure.high))
         return _figure(value, low, high, figure.turns)
@@ -91,11 +89,6 @@ def _row_values(section: Section, protocol: Protocol, systems: Systems) -> Itera
         }
 
 
-def done_without(systems: Systems) -> dict[str, dict[str, int]]:
-    """How many of each system's answers did without which stage."""
-    return {name: dict(degradations(scored)) for name, scored in systems.scored.items()}
-
-
 _ABOUT = (
     "Asked: {dataset}. Judge: {judge}. Ours with 95 % intervals over conversations "
     "(bootstrap), of so many turns where it is not all n, beside what the papers print: of other data, "
@@ -115,12 +108,6 @@ def markdown(values: Sequence[Mapping[str, Any]], systems: Systems) -> str:
         for section, ours in zip(table.section, each["sections"], strict=True):
             heading = [f"### {_escape(section.name)}", ""] if section.name else []
             lines += ["", *heading, *_grid(section, ours["rows"], systems)]
-    lines += ["", "## Done without", ""]
-    lines += ["How many answers did without what, because it failed or for want of time.", ""]
-    for name, counts in done_without(systems).items():
-        most_first = sorted(counts.items(), key=lambda pair: -pair[1])
-        stages = ", ".join(f"{stage} {count}" for stage, count in most_first) or "nothing"
-        lines.append(_escape(f"{name}: {stages}") + "  ")
     return "\n".join(lines) + "\n"
 
 

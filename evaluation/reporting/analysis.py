@@ -10,13 +10,11 @@ from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.reporting.comparison import Comparison, JudgedRun
 from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
-from evaluation.reporting.failures import RULE, Failure, instructive
 from evaluation.reporting.formatting import READINGS, small_photo
-from evaluation.reporting.tables import Sliced, StageTimes, slices_of, stage_times
+from evaluation.reporting.tables import RULE, Failure, Sliced, StageTimes, instructive, slices_of, stage_times
 from evaluation.scoring.intervals import Estimate, Paired, compare_pairs, estimate, holm
 from evaluation.scoring.measures import measure
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, Settled, degradations, settle
+from evaluation.scoring.protocols import Protocol, Scored, Settled, by_session, degradations, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +29,9 @@ class PartScores:
 
 @dataclass(frozen=True, slots=True)
 class SystemReport:
-    """Figures of one run. `parts`: those that were asked, the whole last.
-
-    `folder` is the run's, for whoever wants to look further. `failed`: requests without an answer, by kind;
-    `judge_failures`: verdicts that the judge did not give, by why. `spans`: where the golds are stretches of
-    a text.
+    """Figures of one run. `parts`: those that were asked, the whole last. `failed`: requests without an
+    answer, by kind; `judge_failures`: verdicts that the judge did not give, by why. `spans`: where the golds
+    are stretches of a text.
     """
 
     name: str
@@ -110,39 +106,31 @@ class Report:
 WHOLE = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """How to score. `made_at`: Unix seconds."""
-
-    protocol: Protocol
-    judge: str
-    cut: str
-    made_at: float
-
-
-def build_report(comparison: Comparison, choices: Choices) -> Report:
+def build_report(
+    comparison: Comparison, protocol: Protocol, *, judge: str, cut: str, made_at: float
+) -> Report:
     """Failures are shown of the first run."""
     runs = comparison.runs
     studied = next(iter(runs))
-    settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
+    settled = {name: settle(run.scored, protocol) for name, run in runs.items()}
     first = runs[studied]
     return Report(
         dataset=first.header.dataset,
-        made_at=choices.made_at,
-        judge=choices.judge,
-        protocol=choices.protocol.value,
-        cut=choices.cut,
+        made_at=made_at,
+        judge=judge,
+        protocol=protocol.value,
+        cut=cut,
         asked=comparison.asked,
         questions=len(first.scored),
-        sessions=_sessions(first.scored),
+        sessions=len(by_session(first.scored)),
         rejected=first.header.rejected,
         remarks=(*comparison.remarks, *_remarks(runs)),
-        systems=tuple(_system(name, run, choices) for name, run in runs.items()),
+        systems=tuple(_system(name, run, protocol) for name, run in runs.items()),
         stages=tuple(
             each.stage for each in stage_times(each.record for run in runs.values() for each in run.scored)
         ),
         slices=slices_of(settled),
-        pairs=_pairs(runs, choices),
+        pairs=_pairs(runs, protocol),
         studied=studied,
         rule=RULE.format(system=studied),
         failures=tuple(
@@ -151,8 +139,7 @@ def build_report(comparison: Comparison, choices: Choices) -> Report:
     )
 
 
-def _system(name: str, run: JudgedRun, choices: Choices) -> SystemReport:
-    protocol = choices.protocol
+def _system(name: str, run: JudgedRun, protocol: Protocol) -> SystemReport:
     answers = in_hand(run.scored, run.withheld, lambda each: each.verdict(protocol))
     return SystemReport(
         name=name,
@@ -162,7 +149,7 @@ def _system(name: str, run: JudgedRun, choices: Choices) -> SystemReport:
         parts=_parts(run.scored, protocol),
         failed=_errors(run),
         asked_again=sum(each.record.asked_again for each in run.scored),
-        judge_failures=_judge_failures(run),
+        judge_failures=dict(Counter(each.judgement.why for each in run.scored if each.judgement.failed)),
         degraded=degradations(run.scored),
         stages=stage_times(each.record for each in run.scored),
         curve=curve(answers, len(run.scored)),
@@ -189,7 +176,7 @@ def _part(name: str, scored: Sequence[Scored], protocol: Protocol) -> PartScores
     names = [each for each in READINGS if each != "acceptable" or by_hand]
     estimates = {each: estimate(scored, measure(each, protocol)) for each in names}
     measured = {each: figure for each, figure in estimates.items() if figure.turns}
-    return PartScores(name, len(scored), _sessions(scored), measured)
+    return PartScores(name, len(scored), len(by_session(scored)), measured)
 
 
 def _errors(run: JudgedRun) -> dict[str, int]:
@@ -197,18 +184,9 @@ def _errors(run: JudgedRun) -> dict[str, int]:
     return dict(Counter(each.record.error for each in run.scored if each.record.error is not None))
 
 
-def _judge_failures(run: JudgedRun) -> dict[str, int]:
-    """Judgements that a judge failed to give, by why."""
-    return dict(Counter(each.judgement.why for each in run.scored if each.judgement.failed))
-
-
-def _sessions(scored: Sequence[Scored]) -> int:
-    return len({(each.record.part, each.record.session_id) for each in scored})
-
-
-def _pairs(runs: Mapping[str, JudgedRun], choices: Choices) -> tuple[Pair, ...]:
+def _pairs(runs: Mapping[str, JudgedRun], protocol: Protocol) -> tuple[Pair, ...]:
     """Every system with every other in the order of the runs."""
-    truthfulness = measure("truthfulness", choices.protocol)
+    truthfulness = measure("truthfulness", protocol)
     names = list(combinations(runs, 2))
     comparisons = [compare_pairs(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
     corrected = holm([each.p_value for each in comparisons])

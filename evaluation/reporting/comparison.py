@@ -12,7 +12,7 @@ from evaluation.judging.verdicts import HUMAN, verdict_file
 from evaluation.record import RunHeader
 from evaluation.reporting.formatting import plural, short
 from evaluation.runs.store import Run, load_run
-from evaluation.scoring.scored import Scored, score_records, stored_verdicts, with_judgements
+from evaluation.scoring.protocols import Scored, by_session, score_records, stored_verdicts, with_judgements
 
 Session = tuple[Part, str]
 
@@ -51,8 +51,8 @@ def compare(runs: Sequence[JudgedRun]) -> Comparison:
         raise ReportError("There is no run to report on.")
     _same_questions(runs)
     named = dict(zip(_names(runs), runs, strict=True))
-    by_run = {name: _by_session(run.scored) for name, run in named.items()}
-    asked = _by_session(each for run in runs for each in run.scored)
+    by_run = {name: _questions(run.scored) for name, run in named.items()}
+    asked = _questions(each for run in runs for each in run.scored)
     common = {
         session
         for session, questions in asked.items()
@@ -102,20 +102,16 @@ def _names(runs: Sequence[JudgedRun]) -> list[str]:
     return [f"{name} ({place})" for place, name in enumerate(names, 1)]
 
 
-def _by_session(scored: Iterable[Scored]) -> dict[Session, set[str]]:
-    sessions: dict[Session, set[str]] = {}
-    for each in scored:
-        sessions.setdefault(_session(each), set()).add(each.record.interaction_id)
-    return sessions
-
-
-def _session(scored: Scored) -> Session:
-    return scored.record.part, scored.record.session_id
+def _questions(scored: Iterable[Scored]) -> dict[Session, set[str]]:
+    sessions = by_session(scored).items()
+    return {name: {each.record.interaction_id for each in turns} for name, turns in sessions}
 
 
 def _only(run: JudgedRun, sessions: set[Session]) -> JudgedRun:
-    scored = tuple(each for each in run.scored if _session(each) in sessions)
-    withheld = tuple(each for each in run.withheld if _session(each) in sessions)
+    scored, withheld = (
+        tuple(each for each in some if (each.record.part, each.record.session_id) in sessions)
+        for some in (run.scored, run.withheld)
+    )
     return replace(run, scored=scored, withheld=withheld)
 
 

@@ -14,9 +14,9 @@ from rich.console import Console
 
 from evaluation.judging.verdicts import Verdict
 from evaluation.reporting.comparison import JudgedRun
-from evaluation.runs.tally import outcome_cells, outcome_table
+from evaluation.reporting.tally import outcome_cells, outcome_table
 from evaluation.scoring.measures import aurc
-from evaluation.scoring.scored import Scored
+from evaluation.scoring.protocols import Scored
 from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 from loreglass_client.models import Explanation
 

@@ -19,6 +19,7 @@ class Unit(StrEnum):
     SHARE = "share"
     SCORE = "score"
     MILLISECONDS = "ms"
+    COUNT = "count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ def format_figure(value: float, unit: Unit) -> str:
             return signed(value)
         case Unit.MILLISECONDS:
             return f"{value / 1000:.2f} s" if value >= 1000 else f"{value:.0f} ms"
+        case Unit.COUNT:
+            return f"{value:.0f}"
 
 
 def signed(value: float, digits: int = 3) -> str:

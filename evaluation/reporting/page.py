@@ -58,7 +58,7 @@ def html(report: Report) -> str:
         "share": lambda value: format_figure(value, Unit.SHARE),
         "signed": signed,
         "p": _p,
-        "whole": lambda value: f"{value:.0f}" if value == value else "–",
+        "whole": lambda value: format_figure(value, Unit.COUNT),
         "plain": lambda value: f"{value:.3f}" if value == value else "–",
         "counts": _counts,
         "jpeg": _jpeg,

@@ -17,8 +17,7 @@ from evaluation.data.model import Part
 from evaluation.record import TurnRecord
 from evaluation.runs.running import System
 from evaluation.scoring.measures import USAGE, Measure, measure
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, Valued, unit_of
+from evaluation.scoring.protocols import Protocol, Scored, Valued, unit_of
 
 NOT_PRINTED = "–"
 _FOLDER = Path(__file__).with_name("papers")

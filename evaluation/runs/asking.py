@@ -1,21 +1,36 @@
-"""Ask a gateway the questions of a data set, as a device would: photo first, then by session."""
+"""Ask a gateway the questions of a data set, as a device would: photo first, then by session.
+
+A question is asked again where the gateway is overloaded or cannot be reached; a run that has no hope stops.
+Any other error is recorded as the result of the question, unless every question would end in it.
+"""
 
 import json
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import structlog
 
 from contracts.answer import DEFAULT_PIPELINE
-from evaluation.data.model import Conversation
+from evaluation.data.model import Conversation, EvaluationError
 from evaluation.record import TurnRecord
-from evaluation.runs.retrying import Questioner, Reply
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 from loreglass_client.client import Options
-from loreglass_client.errors import SessionNotFound, TraceNotFound
+from loreglass_client.errors import (
+    ExperimentsNotAllowed,
+    InvalidRequest,
+    NotConfigured,
+    Overloaded,
+    PipelineNotFound,
+    SessionNotFound,
+    TraceNotFound,
+    Unauthorized,
+    Unreachable,
+)
 from loreglass_client.models import Experiment, Trace
 
 log = structlog.get_logger()
@@ -53,6 +68,82 @@ class Asking:
         )
 
 
+Send = Callable[[Experiment | None], Awaitable[Answer]]
+Sleep = Callable[[float], Awaitable[None]]
+
+MOST_OVERLOADS = 30
+"""How often a question that is turned away is asked again, after what Retry-After says."""
+MOST_LOSSES = 5
+"""Failures in a row to reach the gateway at all after which it is given up."""
+_FIRST_PAUSE_S, _PAUSE_S, _LONGEST_PAUSE_S = 0.25, 1.0, 30.0
+
+
+class RunStopped(EvaluationError):
+    """It is no use to ask on; the message says why and what to do."""
+
+
+class Reply(NamedTuple):
+    """A question's answer, or the kind of the error. `client_ms`: of the last request only."""
+
+    answer: Answer | None
+    error: str | None
+    client_ms: float
+    asked_again: int
+
+
+class Questioner:
+    """Asks for a whole run. `experiment`: what every question is sent with. Where the gateway takes no
+    experiments and this one only explains, `explains` becomes false and the questions go without.
+    """
+
+    def __init__(self, experiment: Experiment, sleep: Sleep = anyio.sleep) -> None:
+        self.explains = experiment.explain
+        self._experiment = experiment
+        self._varies = bool(experiment.thresholds or experiment.without or experiment.model_calls)
+        self._sleep = sleep
+        self._losses = 0
+
+    async def put(self, send: Send) -> Reply:
+        """Return the reply that counts. Raises `RunStopped`."""
+        overloads = losses = 0
+        while True:
+            experiment = self._experiment if self.explains or self._varies else None
+            answer, failure = None, None
+            started = time.monotonic()
+            try:
+                answer = await send(experiment)
+            except LoreglassError as error:
+                failure = error
+            client_ms = round((time.monotonic() - started) * 1000, 2)
+            self._losses = self._losses + 1 if isinstance(failure, Unreachable) else 0
+            if isinstance(failure, Unreachable) and self._losses >= MOST_LOSSES:
+                hint = "The answers so far are kept. Run the same command again to continue."
+                raise RunStopped(f"{failure.detail}\n{hint}") from failure
+            if isinstance(failure, Unreachable) and losses + 1 < MOST_LOSSES:
+                losses += 1  # more than that is this question's fault: the gateway is up for others
+                await self._sleep(_FIRST_PAUSE_S * 2.0**losses)
+            elif isinstance(failure, Overloaded) and overloads < MOST_OVERLOADS:
+                overloads += 1
+                await self._sleep(min(failure.retry_after_s or _PAUSE_S, _LONGEST_PAUSE_S))
+            elif isinstance(failure, ExperimentsNotAllowed) and experiment and not self._varies:
+                self.explains = False
+            else:
+                if failure:
+                    _stop_if_all_would_fail(failure)
+                return Reply(answer, failure.kind if failure else None, client_ms, overloads)
+
+
+def _stop_if_all_would_fail(failure: LoreglassError) -> None:
+    if isinstance(failure, ExperimentsNotAllowed):
+        raise RunStopped(
+            f"{failure.detail} Without that, a question can have no thresholds of its own and leave out "
+            "no module."
+        ) from failure
+    bad_experiment = isinstance(failure, InvalidRequest) and "experiment" in failure.detail
+    if bad_experiment or isinstance(failure, NotConfigured | PipelineNotFound | Unauthorized):
+        raise RunStopped(failure.detail) from failure
+
+
 @dataclass(frozen=True, slots=True)
 class Interview:
     """Asks the conversations of a dataset. `known`: what was recorded before, by interaction id, is not asked
@@ -76,7 +167,7 @@ class Interview:
             return
         photo = None if conversation.photo is None else await _read(conversation.photo)
         unreadable = conversation.photo is not None and photo is None
-        talk = _Talk(self.client, self.asking, self.questioner, photo, past)
+        talk = _Talk(self, photo, past)
         for number, turn in enumerate(conversation.turns):
             if turn.interaction_id not in self.known:
                 reply = Reply(None, NO_PHOTO, 0.0, 0) if unreadable else await talk.ask(turn.question)
@@ -91,23 +182,15 @@ class _Talk:
     A session that the gateway no longer knows goes on with the conversation carried in each request.
     """
 
-    def __init__(
-        self,
-        client: AsyncLoreglass,
-        asking: Asking,
-        questioner: Questioner,
-        photo: bytes | None,
-        past: Sequence[TurnRecord],
-    ) -> None:
-        self._client = client
-        self._asking = asking
-        self._questioner = questioner
+    def __init__(self, interview: Interview, photo: bytes | None, past: Sequence[TurnRecord]) -> None:
+        self._client, self._asking = interview.client, interview.asking
+        self._questioner = interview.questioner
         self._photo = photo
-        self._history = [(record.question, record.answer.answer) for record in past if record.answer]
         answers = [record.answer for record in past if record.answer]
+        self._history = [(record.question, record.answer.answer) for record in past if record.answer]
         self._session_id = answers[-1].session_id if answers else ""
         traces = [record.trace for record in past if record.trace]
-        self._pipeline = asking.pipeline or (traces[-1].pipeline if traces else DEFAULT_PIPELINE)
+        self._pipeline = self._asking.pipeline or (traces[-1].pipeline if traces else DEFAULT_PIPELINE)
 
     async def ask(self, question: str) -> Reply:
         """Ask one question; a failure is a reply too. Raises `RunStopped`."""

@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,7 @@ from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Dataset, Text
 from evaluation.data.progress import counter, in_parallel
 from evaluation.record import RunHeader, TurnRecord
-from evaluation.runs.asking import Asking, Interview
-from evaluation.runs.retrying import Questioner, RunStopped
+from evaluation.runs.asking import Asking, Interview, Questioner, RunStopped
 from evaluation.runs.store import Run, RunError, RunStore, load_run
 from loreglass_client import AsyncLoreglass, LoreglassError, Retries
 from loreglass_client.errors import Unauthorized
@@ -62,12 +61,8 @@ async def connect(url: str, key: str = "") -> AsyncIterator[Gateway]:
         yield Gateway(url, await _version(url, key), pipelines, client)
 
 
-class _Info(BaseModel):
-    version: str
-
-
 class _Description(BaseModel):
-    info: _Info
+    info: dict[str, Any]
 
 
 async def _version(url: str, key: str) -> str:
@@ -79,7 +74,7 @@ async def _version(url: str, key: str) -> str:
             )
         except ServiceError:
             return ""
-    return description.info.version
+    return str(description.info.get("version", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,20 +163,6 @@ def _header(task: Task, gateway: Gateway) -> RunHeader:
     )
 
 
-PAGES = "pages.jsonl"
-
-
-def write_pages(texts: Iterable[Text], folder: Path) -> Path:
-    """The file, in the run's folder. Raises `RunError`."""
-    path = folder / PAGES
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in texts), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror}.") from error
-    return path
-
-
 _LEFT_OUT = "-no-"
 
 
@@ -201,3 +182,42 @@ class System:
         plain, _, at = name.partition("@")
         pipeline, *without = plain.split(_LEFT_OUT)
         return cls(pipeline, tuple(without), at)
+
+
+async def ask_several(
+    dataset: Dataset,
+    folder: Path,
+    systems: Sequence[str],
+    asking: Asking,
+    gateway: Gateway,
+    choice: Mapping[str, Any],
+) -> list[Run]:
+    """Each system's run in `folder`/<its name>, complete.
+
+    What was asked before is not asked again. One at a time, so that no system waits for another's questions.
+    Raises `RunStopped` and `RunError`; what has been answered until then is kept.
+    """
+    runs = []
+    for name in systems:
+        system = System.named(name)
+        asked = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
+        task = Task(dataset, folder / name, asked, name, choice)
+        made = await make_run(task, gateway)
+        if made.stopped:
+            raise made.stopped
+        runs.append(made.run)
+    return runs
+
+
+PAGES = "pages.jsonl"
+
+
+def write_pages(texts: Iterable[Text], folder: Path) -> Path:
+    """The file, in the run's folder. Raises `RunError`."""
+    path = folder / PAGES
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in texts), encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror}.") from error
+    return path

@@ -36,12 +36,10 @@ class Run:
     rejected: tuple[Rejected, ...] = ()
 
     def photo(self, record: TurnRecord) -> Path:
-        """Where the photo of a turn is."""
         return self.folder / record.photo
 
     @property
     def failures(self) -> dict[str, int]:
-        """Requests without an answer, by kind."""
         kinds = sorted(record.error for record in self.records if record.error)
         return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.scoring.measures import Floats, Measure, Sampled, ratio, session_sums, without_unknown
-from evaluation.scoring.scored import Scored
+from evaluation.scoring.protocols import Scored
 
 RESAMPLES = 2000
 _CHUNK = 4_000_000  # drawn numbers held at once

@@ -13,9 +13,8 @@ from evaluation.data.model import Part, Scorer
 from evaluation.judging.benchmarks import benchmark_score
 from evaluation.judging.text import overlap
 from evaluation.judging.verdicts import Verdict
-from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.protocols import Protocol, Scored, Settled, Valued, settle, unit_of
 from evaluation.scoring.recall import article_recall, identified, query_overlap, recall
-from evaluation.scoring.scored import Scored, Settled, Valued, settle, unit_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,7 +68,6 @@ class Measure:
 
 
 def without_unknown(valued: Valued) -> Valued:
-    """Without the turns that have no value."""
     return {unit: value for unit, value in valued.items() if not math.isnan(value)}
 
 
@@ -140,6 +138,18 @@ def aurc(right: Floats, confidence: Floats) -> float:
     for value in np.unique(ordered):
         wrong[ordered == value] = wrong[ordered == value].mean()
     return float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean()) if len(wrong) else math.nan
+
+
+def calibration_error(right: Floats, probability: Floats, bins: int = 10) -> float:
+    """Return the expected calibration error (Naeini et al. 2015) of ten bins of equal width, as `aurc`."""
+    places = np.minimum((probability * bins).astype(int), bins - 1)
+    return float(np.abs(np.bincount(places, probability - right)).sum() / len(right))
+
+
+def confidence_figures(right: Floats, probability: Floats) -> dict[str, float]:
+    """Return both figures of a probability, in four decimals."""
+    error = calibration_error(right, probability)
+    return {"aurc": round(aurc(right, probability), 4), "calibration_error": round(error, 4)}
 
 
 _Value = Callable[[Settled, Protocol], float]

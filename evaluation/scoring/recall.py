@@ -12,7 +12,7 @@ from functools import partial
 from evaluation.data.model import AnswerType
 from evaluation.judging.text import normalise, overlap, says
 from evaluation.record import TurnRecord
-from evaluation.scoring.scored import Scored, Valued, unit_of
+from evaluation.scoring.protocols import Scored, Valued, unit_of
 from loreglass_client.models import LookedAtKind, SearchResult
 
 WHOLE_PHOTO, CROPS, PAGES = "image_search", "crop_search", "text_search"

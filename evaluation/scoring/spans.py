@@ -8,7 +8,7 @@ from evaluation.data.model import AnswerType
 from evaluation.judging.text import exact_match, is_refusal, says, word_f1
 from evaluation.record import TurnRecord
 from evaluation.scoring.measures import percentile
-from evaluation.scoring.scored import Scored
+from evaluation.scoring.protocols import Scored
 
 Measured = Callable[[str, Sequence[str]], float]
 

@@ -16,8 +16,8 @@ from chassis.errors import (
     MalformedRequest,
     UnsupportedMediaType,
 )
-from chassis.http.bodies import read_body, read_form
 from chassis.http.access import is_sent_from_here
+from chassis.http.bodies import read_body, read_form
 from chassis.images import ImageLimits
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline

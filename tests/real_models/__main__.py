@@ -13,7 +13,7 @@ from chassis.telemetry.logs import configure_logging
 from evaluation.commands.run import read_dataset
 from evaluation.data.model import Dataset
 from evaluation.data.squad import PREFIX, SquadChoice
-from evaluation.runs.tally import outcome_cells, outcome_table
+from evaluation.reporting.tally import outcome_cells, outcome_table
 from tests.real_models.comparison import ALONE, System, compare
 from tests.real_models.llama import build_server, serving, small_model
 

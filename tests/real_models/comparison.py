@@ -20,10 +20,9 @@ from evaluation.data.model import Dataset
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.record import RunHeader
 from evaluation.runs.asking import Asking, unasked
-from evaluation.runs.running import connect, write_pages
+from evaluation.runs.running import ask_several, connect, write_pages
 from evaluation.runs.store import Run, RunStore, load_run
-from evaluation.runs.tally import ask_several
-from evaluation.scoring.scored import score_records
+from evaluation.scoring.protocols import score_records
 from evaluation.scoring.spans import Outcomes, span_scores
 from loreglass_client.models import Answer, ModelUsage, Reason, Route
 from tests.real_models.recorder import Exchange, Recorder

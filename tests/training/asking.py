@@ -8,8 +8,12 @@ from typing import Any
 from anyio.from_thread import start_blocking_portal
 
 from bench.node import ServerTraits, says, vlm_server
+from gateway.clients.services import Services
+from gateway.settings import GatewaySettings
+from tests.live import live
 from tests.training.made import photo
 from tests.training.tiny_models import tiny_qwen25_vl
+from tests.unit.gateway.fakes import FakeServices
 from training.grpo.rollout import Question
 from training.grpo.settings import GrpoConfig
 from training.samples import Origin, Part, QuestionSample, Task, digest, write_samples
@@ -78,3 +82,11 @@ def base_saying(answer: str, traits: ServerTraits | None = None) -> Iterator[dic
         portal.wrap_async_context_manager(vlm_server(script, traits)) as server,
     ):
         yield {"url": server.url, "model": server.model}
+
+
+@contextmanager
+def served(services: FakeServices) -> Iterator[GatewaySettings]:
+    """Settings of a gateway before these services."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(live(services.app())) as client:
+        url = str(client.base_url)
+        yield GatewaySettings(**{f"{name}_url": url for name in Services.names()})

@@ -5,29 +5,108 @@ the sample's answers stands where the base model of a real training writes the l
 are asked before and after, most are learnt in between.
 """
 
+import shlex
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import yaml
+from rich.console import Console
 
+from bench.processes import PYTHON, serving
+from chassis.startup import CannotStart
 from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
-from deploy.one_process import Platform
-from deploy.settings import SAMPLE, VAR, one_thread_each
+from deploy.one_process import Platform, started_platform
+from deploy.settings import SAMPLE, VAR, PocketSettings, one_thread_each
 from evaluation.data.opening import open_dataset
 from gateway.clients.services import Services
-from tests.training.steps import StepFailed, Steps
 from tests.training.teacher import MODEL as TEACHER
 from tests.training.teacher import PLAN, teaching
 from tests.training.tiny_models import tiny_mllama, tiny_qwen25_vl
+from training.commands.train import require
 from training.config import WrongConfig
-from training.libraries import require
+
+_LOG = "log.txt"
+_LOG_LINES = 12
+
+
+class StepFailed(Exception):
+    """A step that ended badly; the message says which, and what it said last."""
+
+
+@dataclass
+class Steps:
+    """Everything is kept in the folder `out`."""
+
+    out: Path
+    console: Console = field(default_factory=lambda: Console(soft_wrap=True, highlight=False))
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Print the name before, and the seconds that it took after."""
+        self.console.print(f"\n{name}", style="bold", markup=False)
+        began = time.monotonic()
+        yield
+        self.console.print(f"{time.monotonic() - began:.0f} s", markup=False)
+
+    def loreglass(self, *words: str | Path, **environment: str) -> None:
+        """A command as a person would type it; its stderr goes to the log. Raises `StepFailed`."""
+        given, line = [f"{name}={value}" for name, value in environment.items()], list(map(str, words))
+        self._tell([*given, "loreglass", *line])
+        log = self.out / _LOG
+        with log.open("a") as errors:
+            command = ["env", *given, sys.executable, "-m", "loreglass", *line]
+            status = subprocess.run(command, stderr=errors, check=False).returncode
+        if status:
+            raise StepFailed(f"`loreglass {' '.join(line[:2])}` ended with {status}. {_end_of(log)}")
+
+    @contextmanager
+    def server(self, module: str, source: Path) -> Iterator[str]:
+        """The address of a model server over `source`, which ends with the context. Raises `StepFailed`."""
+        command = (*PYTHON, module, str(source.resolve()), "--port", "{port}")
+        self._tell(["python", "-m", module, str(source)])
+        with ExitStack() as stack:
+            try:
+                server = stack.enter_context(serving(*command, ready="/v1/models"))
+            except RuntimeError as error:
+                raise StepFailed(f"`python -m {module}` does not start. {error}") from error
+            yield f"{server.url}/v1"
+
+    @contextmanager
+    def platform(self, model_url: str) -> Iterator[Platform]:
+        """The pocket platform on free ports, its answers by that model. Raises `StepFailed`."""
+        settings = PocketSettings(port=0, service_port=0, data_dir=self.out / "index", model=model_url)
+        self._tell(["loreglass", "serve", "--model-url", model_url])
+        failure: BaseException | None = None
+        try:
+            with started_platform(settings) as started:
+                try:
+                    yield started
+                except (StepFailed, KeyboardInterrupt) as error:  # the platform would put it into a group
+                    failure = error
+        except CannotStart as error:
+            raise StepFailed(f"The platform cannot start: {error}") from error
+        if failure is not None:
+            raise failure
+
+    def _tell(self, command: list[str]) -> None:
+        self.console.print(f"$ {shlex.join(command)}", markup=False)
+
+
+def _end_of(log: Path) -> str:
+    lines = log.read_text("utf-8", "replace").replace("\r", "\n").splitlines()[-_LOG_LINES:]
+    return "\n".join([f"{log} ends:", *(f"    {line}" for line in lines)])
+
 
 _MARK = "made-by-train-tiny"
 _PIPELINES = ("three-step", "wiki-prf")

@@ -19,8 +19,7 @@ from training.samples import (
     digest,
     write_samples,
 )
-from training.sft.finetuning import finetune
-from training.sft.settings import SftConfig
+from training.sft import SftConfig, finetune
 
 SYSTEM = "You see for someone who wears camera glasses."
 

@@ -13,14 +13,12 @@ from gateway.pipelines.wiki_prf.model import plan_prompt
 from gateway.reasoners import model_options
 from gateway.settings import GatewaySettings
 from tests.models.tiny_domain import begun
-from tests.training.asking import LOOSE, PLAN, base_saying, grpo_config, questions, tiny_model
+from tests.training.asking import LOOSE, PLAN, base_saying, grpo_config, questions, served, tiny_model
 from tests.training.made import photo, sft_config, trained
-from tests.training.platforms import served
 from tests.unit.gateway.fakes import FakeServices
 from training.config import WrongConfig, dump_config
 from training.grpo import tuning
-from training.grpo.rewards import NAMES
-from training.grpo.rollout import Question, Trajectory, messages_of
+from training.grpo.rollout import NAMES, Question, Trajectory, messages_of
 from training.grpo.settings import GrpoConfig
 from training.grpo.tuning import tune
 from training.runs import ADAPTER, AFTER, BEFORE, RunFolder

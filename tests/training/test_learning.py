@@ -19,9 +19,7 @@ from training.grpo.writing import Ask, Continuation, OwnWriter, Together, cut_at
 from training.models import load, merge, tensors, with_lora
 from training.runs import ADAPTER, RunFolder
 from training.samples import Message, Piece, Task
-from training.sft.finetuning import predictions
-from training.sft.mixture import Mixture, read_mixture
-from training.sft.settings import SftConfig
+from training.sft import Mixture, SftConfig, predictions, read_mixture
 
 MODELS = {"mllama": tiny_mllama, "qwen2.5-vl": tiny_qwen25_vl, "qwen3-vl": tiny_qwen3_vl}
 

@@ -16,7 +16,7 @@ from chassis.models.encoders import CrossEncoder
 from services.reader.engine import Passage
 from tests.models.tiny_bge import tiny_bge
 from training import cli, onnx_export
-from training import sentence_encoder as exported
+from training import onnx_export as exported
 from training.reader.tasks import read_tasks
 
 COLOURS = ("red", "blue", "green", "old")

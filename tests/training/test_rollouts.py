@@ -12,8 +12,16 @@ from contracts.cropper import CropReply
 from contracts.image_search import ImageSearchReply
 from gateway.llm.prompt import Prompt
 from gateway.settings import GatewaySettings
-from tests.training.asking import KNOWLEDGE, LOOSE, PLAN, base_saying, grpo_config, questions, tiny_model
-from tests.training.platforms import served
+from tests.training.asking import (
+    KNOWLEDGE,
+    LOOSE,
+    PLAN,
+    base_saying,
+    grpo_config,
+    questions,
+    served,
+    tiny_model,
+)
 from tests.training.tiny_models import tiny_qwen3_vl, tiny_qwen25_vl
 from tests.unit.gateway.fakes import FakeServices, crop_region, image_hit
 from tests.unit.gateway.llm.stage import PHOTO

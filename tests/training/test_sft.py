@@ -1,4 +1,4 @@
-"""Supervised fine-tuning: data mixture, resuming, adapters and merging."""
+"""Supervised fine-tuning: data mixture, resuming, adapters, merging, and QLoRA."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,15 +8,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.training.made import conversation, sft_config, three_tasks, told, trained
-from tests.training.tiny_models import tiny_qwen3_vl
+from tests.training.tiny_models import tiny_qwen3_vl, tiny_qwen25_vl
+from training import sft
 from training.chat import Chats, Turn, UnfitSample
 from training.cli import app
 from training.config import ModelSettings, WrongConfig, dump_config
-from training.models import CannotMerge, Loaded, load, merge, preset_of
+from training.models import CannotMerge, Loaded, load, merge, preset_of, tensors
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Label, Part, Task, read_samples, write_samples
-from training.sft import finetuning
-from training.sft.mixture import read_mixture
+from training.sft import SftConfig, read_mixture
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_frozen_vision_tower_gets_no_gradient(
         )
         return loaded
 
-    monkeypatch.setattr(finetuning, "load", listening)
+    monkeypatch.setattr(sft, "load", listening)
     trained(sft_config(data, weights, model=model), tmp_path / "run")
     assert seen
     assert not any(seen)
@@ -182,3 +182,80 @@ def test_merge_needs_new_folder_adapter_and_preset(weights: Path, tmp_path: Path
         preset_of(model)
     assert preset_of(model, "qwen3-vl-8b") == "qwen3-vl-8b"
     assert preset_of(model.model_copy(update={"weights": "Qwen/Qwen3-VL-8B-Instruct"})) == "qwen3-vl-8b"
+
+
+@pytest.fixture(scope="module")
+def four_bits() -> None:
+    """Skips where bitsandbytes can make nothing of four bits on this machine."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        from bitsandbytes.functional import quantize_4bit
+
+        quantize_4bit(torch.ones(64, 64, device=device), quant_type="nf4", compress_statistics=True)
+    except (ImportError, RuntimeError, NotImplementedError) as error:
+        pytest.skip(f"bitsandbytes does not quantise on this {device}: {str(error).splitlines()[0]}")
+
+
+@pytest.fixture
+def quantised(four_bits: None, tmp_path: Path) -> SftConfig:
+    """A short run on a tiny Qwen2.5-VL in four bits."""
+    weights = tiny_qwen25_vl(tmp_path / "model")
+    model = {"weights": str(weights), "dtype": "float32", "gradient_checkpointing": False, "quantised": True}
+    return sft_config(three_tasks(tmp_path / "data", 4), weights, model=model, epochs=8, log_every=4)
+
+
+def adapted(loaded: Loaded, adapter: Path) -> Any:
+    """The model with that adapter beside its weights."""
+    from peft import PeftModel
+
+    return PeftModel.from_pretrained(loaded.model, str(adapter))
+
+
+def read(loaded: Loaded, config: SftConfig, model: Any) -> tuple[Any, float]:
+    """What the model makes of the samples, and its loss on them."""
+    import torch
+
+    chats = Chats(loaded.processor)
+    batch = chats.training_inputs([each.turn for each in read_mixture(config, chats).train])
+    with torch.inference_mode():
+        made = model.eval()(**{name: value.to(model.device) for name, value in batch.items()})
+    return made.logits, float(made.loss)
+
+
+def whole(settings: ModelSettings, weights: Path) -> Loaded:
+    """Those weights, not quantised."""
+    return load(settings.model_copy(update={"quantised": False, "weights": str(weights)}))
+
+
+def test_adapted_layers_are_four_bit(quantised: SftConfig) -> None:
+    from bitsandbytes.nn.modules import Params4bit
+
+    model, weights = load(quantised.model).model, Path(quantised.model.weights)
+    layers = [
+        (model.get_submodule(name), layer.weight)
+        for name, layer in whole(quantised.model, weights).model.named_modules()
+        if name.rpartition(".")[2] in quantised.lora.target_modules
+    ]
+    assert layers
+    for layer, weight in layers:
+        assert isinstance(layer.weight, Params4bit)
+        assert layer.weight.nbytes == weight.numel() / 2
+
+
+def test_four_bit_adapter_merges_into_full_weights(quantised: SftConfig, tmp_path: Path) -> None:
+    import torch
+
+    run, base = trained(quantised, tmp_path / "run"), tmp_path / "model"
+    losses = [line["loss"] for line in run.metrics() if "loss" in line]
+    assert losses[-1] < losses[0] / 3
+    adapter, out = run.path / ADAPTER, tmp_path / "merged"
+    merge(quantised.model, adapter, out, "qwen2.5-vl-7b", {})
+    assert tensors(out) == tensors(base)
+    merged, plain = whole(quantised.model, out), whole(quantised.model, base)
+    _, before = read(plain, quantised, plain.model)
+    logits, after = read(merged, quantised, merged.model)
+    assert after < before / 3
+    expected, _ = read(plain, quantised, adapted(plain, adapter))
+    torch.testing.assert_close(logits, expected, rtol=0, atol=1e-4)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from training.libraries import require
+from training.commands.train import require
 
 
 def serve(

@@ -1,5 +1,7 @@
-"""`loreglass train data`: data sets from evaluation runs."""
+"""`loreglass train data` and `report`: data sets from evaluation runs, and what trainings came to."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,19 +9,19 @@ import typer
 
 from evaluation.commands.run import Split
 from evaluation.judging.verdicts import Choice
-from training.commands.judging import (
-    BaseUrl,
-    Concurrency,
-    JudgedBy,
-    ModelName,
-    no_people,
-    open_referee,
-    says_why,
-)
+from training.commands.train import says_why
 from training.samples import HELD_OUT_SHARE, Task, Wrong
 
 if TYPE_CHECKING:
+    from evaluation.judging.verdicts import Judge
     from training.data.building import DataSet, Plan
+    from training.data.referee import Referee
+    from training.report import RunReport
+
+JudgedBy = Annotated[Choice, typer.Option("--judge", help="of answers and results: rules or model")]
+BaseUrl = Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")]
+ModelName = Annotated[str, typer.Option("--model", help="its name there; else LOREGLASS_JUDGE_MODEL")]
+Concurrency = Annotated[int, typer.Option(min=1, max=64, help="questions to a model at once")]
 
 
 def data(
@@ -88,3 +90,76 @@ def _print(data_set: "DataSet") -> None:
         waiting = f"{data_set.unjudged} samples wait for the judge: the same command asks again."
         console.print(waiting, style="red", highlight=False)
         raise typer.Exit(1)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders of finished trainings")],
+    out: Annotated[
+        Path | None, typer.Option(help="the file; else report.md in the RUN", dir_okay=False)
+    ] = None,
+    judge: JudgedBy = Choice.RULES,
+    base_url: BaseUrl = "",
+    model: ModelName = "",
+    concurrency: Concurrency = 4,
+) -> None:
+    """Compare the answers of each RUN's model before and after, with warnings about weak evidence.
+
+    Judgements are kept in the RUN. A judge's key is read from LOREGLASS_JUDGE_KEY.
+    """
+    import anyio
+
+    from training.report import REPORT, write_report
+
+    no_people(judge)
+    if out is None and len(runs) > 1:
+        raise typer.BadParameter("say where the report of several runs goes", param_hint="--out")
+    page = out or runs[0] / REPORT
+    with says_why():
+        reports, name = anyio.run(_report, runs, judge, (base_url, model), concurrency)
+        write_report(reports, name, page)
+    for run in reports:
+        for warning in run.warnings:
+            typer.echo(f"{run.name}: {warning}", err=True)
+    typer.echo(f"Look at it: {page}")
+    if any(run.unjudged for run in reports):
+        raise typer.Exit(1)
+
+
+async def _report(
+    paths: Sequence[Path], choice: Choice, server: tuple[str, str], concurrency: int
+) -> tuple[list["RunReport"], str]:
+    from training.report import report_of
+    from training.runs import RunFolder
+
+    reports, name = [], ""
+    short = len({path.name for path in paths}) == len(paths)
+    names = {path: path.name if short else str(path) for path in paths}
+    for path in paths:
+        run = RunFolder(path)
+        run.summary()  # it has ended, or nobody is asked and nothing is written
+        async with open_referee(choice, server, path, concurrency) as (referee, _):
+            name = referee.name
+            reports.append(await report_of(run, names[path], referee.verdict))
+    return reports, name
+
+
+def no_people(choice: Choice) -> None:
+    if choice is Choice.HUMAN:
+        raise typer.BadParameter("people judge answers only: rules or model", param_hint="--judge")
+
+
+@asynccontextmanager
+async def open_referee(
+    choice: Choice, server: tuple[str, str], folder: Path, concurrency: int
+) -> AsyncIterator[tuple["Referee", "Judge"]]:
+    """Open a referee for a folder. `server`: a model's URL and name; else the settings'."""
+    from evaluation.commands.judge import open_judge
+    from training.data.referee import ModelReferee, Referee, open_model
+
+    async with AsyncExitStack() as stack:
+        judge = await stack.enter_async_context(open_judge(choice, *server))
+        referee = Referee(judge, folder, concurrency)
+        if choice is Choice.MODEL:
+            model = await stack.enter_async_context(open_model(*server))
+            referee = ModelReferee(judge, folder, concurrency, model)
+        yield stack.enter_context(referee), judge

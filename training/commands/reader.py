@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from training.commands.judging import says_why
+from training.commands.train import require, says_why
 
 _WINDOW_TOKENS = 224
 
@@ -43,8 +43,6 @@ def reader(
     name: Annotated[str, typer.Option(help="of the model")] = "loreglass-reader",
 ) -> None:
     """Fit the encoder, export it with int8 weights, calibrate it, and print how well it reads."""
-    from training.libraries import require
-
     with says_why():
         require("torch", "transformers", "onnx", "sklearn")
         import torch

@@ -1,17 +1,21 @@
-"""`loreglass train sft`, `grpo`, `head`, `merge` and `presets`."""
+"""`loreglass train sft`, `grpo`, `head`, `merge` and `presets`; what ends a command with one sentence."""
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from training.commands.judging import says_why
+from evaluation.commands.run import refuse
 from training.config import PRESETS, Settings, WrongConfig, dump_config, load_config, preset_names
 from training.runs import RunFolder
+from training.torchvision_ops import make_importable
 
 Config = Annotated[str, typer.Argument(metavar="CONFIG", help="a preset by name (`presets`), or a YAML file")]
 Data = Annotated[
@@ -23,6 +27,38 @@ Out = Annotated[
 Set = Annotated[
     list[str] | None, typer.Option("--set", help="another setting: lora.rank=8", metavar="NAME=VALUE")
 ]
+_NEEDED = ("torch", "torchvision", "transformers", "peft", "accelerate", "datasets", "trl")
+
+
+def require(*names: str) -> None:
+    """Raise `WrongConfig` if one of them is not installed."""
+    missing = [name for name in names or _NEEDED if find_spec(name) is None]
+    if missing:
+        raise WrongConfig(
+            f"Training needs {', '.join(missing)}: pip install 'loreglass[training]', "
+            "or `make .venv/.training` in a clone."
+        )
+    make_importable()
+
+
+@contextmanager
+def says_why() -> Iterator[None]:
+    """End the process with 1 and a sentence if settings, data or a server are wrong."""
+    from chassis.models.pretrained import WrongWeights
+    from chassis.startup import CannotStart
+    from evaluation.data.model import EvaluationError
+    from training.grpo.rollout import ServicesDown
+    from training.models import CannotMerge
+    from training.runs import RunRefused
+    from training.samples import UnreadableData
+
+    of_training = (CannotMerge, RunRefused, ServicesDown, UnreadableData, WrongConfig)
+    try:
+        yield
+    except (EvaluationError, *of_training, CannotStart, WrongWeights) as error:
+        refuse(str(error))
+    except KeyboardInterrupt:
+        refuse("Stopped. What is done is kept: the same command goes on from there.", 130)
 
 
 def on_all_cards(cards: int) -> None:
@@ -56,18 +92,13 @@ def sft(config: Config, data: Data = None, out: Out = None, given: Set = None) -
 
     Run the same command again to continue, with the same result.
     """
-    from training.libraries import require
-    from training.sft.settings import SftConfig
+    from training.sft import SftConfig, finetune
 
     with says_why():
         settings = load_config(config, SftConfig, given, data)
         require()
         on_all_cards(settings.cards)
-        run = open_run(out, settings)
-
-        from training.sft.finetuning import finetune
-
-        finetune(settings, run)
+        finetune(settings, open_run(out, settings))
 
 
 def grpo(config: Config, data: Data = None, out: Out = None, given: Set = None) -> None:
@@ -79,7 +110,6 @@ def grpo(config: Config, data: Data = None, out: Out = None, given: Set = None) 
     from chassis.validation import from_environment
     from gateway.settings import GatewaySettings
     from training.grpo.settings import GrpoConfig
-    from training.libraries import require
 
     with says_why():
         settings = load_config(config, GrpoConfig, given, data)
@@ -100,7 +130,6 @@ def head(config: Config, data: Data = None, out: Out = None, given: Set = None) 
     Run the same command again to continue.
     """
     from training.heads.settings import AnyHead, CoarseRerankerConfig, DomainRouterConfig
-    from training.libraries import require
 
     with says_why():
         settings = load_config(config, AnyHead, given, data).root
@@ -131,7 +160,6 @@ def merge(
 
     from chassis.validation import first_fault
     from training.config import ModelSettings, WrongConfig
-    from training.libraries import require
     from training.models import merge as merged
     from training.models import preset_of
     from training.runs import ADAPTER, RunFolder

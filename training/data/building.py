@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evaluation.calibration.proposals import Judging
+from evaluation.calibration.proposals import DRAFT, Judging, pipeline_of, thresholds_of, verdicts_on_answers
 from evaluation.calibration.replay import CalibrationError
 from evaluation.data.progress import bar, in_parallel
-from evaluation.judging.verdicts import Judge
+from evaluation.judging.verdicts import Judge, Verdict
 from evaluation.runs.store import Run, load_run
-from training.data.drafts import drafts_of
 from training.data.referee import NoJudgement, Referee
 from training.data.tasks import OF_THE_DATA_SET, NothingToLearn, Tasks
 from training.data.turns import (
@@ -18,19 +17,24 @@ from training.data.turns import (
     BrokenTurn,
     RunTurn,
     open_source,
+    origin_of,
     rejected_row,
     require_calls,
+    run_identity,
 )
 from training.samples import (
     CONVERSATIONS,
     HELD_OUT_SHARE,
     ConversationSample,
+    DraftSample,
     Part,
     RejectedRow,
     Sample,
     Task,
     Wrong,
     counts,
+    digest,
+    part_of,
     write_index,
     write_samples,
 )
@@ -57,11 +61,6 @@ class Plan:
     split: str | None = None
     wrong: Wrong = Wrong.REFUSAL
 
-    @property
-    def needs_answers(self) -> bool:
-        """Return whether a task needs answers."""
-        return not OF_THE_DATA_SET.issuperset(self.tasks)
-
 
 @dataclass(slots=True)
 class DataSet:
@@ -80,10 +79,7 @@ class DataSet:
             labels = Counter(each.label for each in samples if isinstance(each, ConversationSample))
             label, most = labels.most_common(1)[0] if labels else ("", 0)
             if most > 1 and most >= _MANY * labels.total():
-                faults.append(
-                    f"{task.value}: {most} of {labels.total()} labels are {label[:60]!r}"
-                    f" (first: {_first(samples, label)})."
-                )
+                faults.append(f"{task.value}: {most} of {labels.total()} labels are {label[:60]!r}.")
             if not any(each.part is Part.HELD_OUT for each in samples):
                 faults.append(f"{task.value}: nothing is held out.")
         return faults
@@ -98,8 +94,9 @@ async def build(plan: Plan, referee: Referee, judge: Judge) -> DataSet:
     tasks = Tasks(referee, plan.augmented, plan.wrong)
     album = Album(plan.out, plan.seed, plan.held_out)
     tasks_of_turns = [task for task in plan.tasks if task is not Task.DRAFT]
+    needs_answers = not OF_THE_DATA_SET.issuperset(plan.tasks)
     for source in plan.sources:
-        run = load_run(Path(source)) if plan.needs_answers else open_source(source, plan.split)
+        run = load_run(Path(source)) if needs_answers else open_source(source, plan.split)
         if CONVERSATIONS & set(plan.tasks):
             require_calls(run)
         data_set.rejected += [
@@ -182,7 +179,62 @@ def _write(plan: Plan, judge: str, data_set: DataSet) -> None:
     )
 
 
-def _first(samples: Sequence[Sample], label: str) -> str:
-    conversations = [each for each in samples if isinstance(each, ConversationSample)]
-    origin = next(each.origin for each in conversations if each.label == label)
-    return f"{origin.run}, interaction {origin.interaction_id}"
+_FEATURE = "draft_"
+_STAGE = "draft"  # as the gateway's `degraded` names it
+_ROUTED = "p_verify"
+_CONFIDENCE = "draft_confidence"
+UNMEASURED = "no measured confidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """`unused`: how many are left out, by reason; `unjudged`: how many have no verdict."""
+
+    samples: tuple[DraftSample, ...]
+    unused: Counter[str]
+    unjudged: int
+
+
+async def drafts_of(run: Run, judging: Judging, seed: int, held_out: float) -> Drafts:
+    """Return a sample of each draft that has an answer.
+
+    Raises `CalibrationError` for a run without explanations or features, and `JudgeDown`.
+    """
+    thresholds_of(run)
+    verdicts, unjudged = await verdicts_on_answers(run, judging, DRAFT)
+    samples, unused, failed = list[DraftSample](), Counter[str](), 0
+    for record in run.records:
+        answer, judgement = record.answer, verdicts.get(record.interaction_id)
+        signals = answer.explanation.signals if answer and answer.explanation else {}
+        if answer is None or judgement is None or _ROUTED not in signals:
+            continue
+        if _STAGE in answer.degraded:
+            unused["the draft was a fallback's"] += 1
+        elif _CONFIDENCE not in signals:
+            unused[UNMEASURED] += 1
+        elif record.interaction_id in unjudged:
+            failed += 1
+        else:
+            features = {
+                name.removeprefix(_FEATURE): value
+                for name, value in signals.items()
+                if name.startswith(_FEATURE)
+            }
+            samples.append(
+                DraftSample(
+                    id=digest(Task.DRAFT.value, *run_identity(run), record.interaction_id),
+                    task=Task.DRAFT,
+                    part=part_of(f"{run.header.dataset} {record.session_id}", seed, held_out),
+                    origin=origin_of(run, record),
+                    features=features,
+                    right=judgement.verdict is Verdict.CORRECT,
+                    system=f"{pipeline_of(run)} {run.header.version}".strip(),
+                    judge=judging.judge.name,
+                )
+            )
+    if not samples and not unused[UNMEASURED]:
+        raise CalibrationError(
+            f"{run.folder}: no draft came to a search router. Ask with a pipeline that has a search router "
+            "(loreglass, qa-dragon)."
+        )
+    return Drafts(tuple(samples), unused, failed)

@@ -18,10 +18,10 @@ from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Truth, is_answerable
+from evaluation.judging.model_judge import JudgeSettings
 from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.text import says
 from evaluation.judging.verdicts import Case, Judge, Judgement, Verdict
-from evaluation.settings import JudgeSettings
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
@@ -82,7 +82,9 @@ class Referee:
         parts = [case.question, case.gold, case.answer, case.abstained, _as_json(case.truth)]
 
         async def ask() -> dict[str, Any]:
-            judgement = await self._ask_judge(case)
+            judgement = await self._judge.judge(case)
+            if judgement.failed:
+                raise NoJudgement(judgement.why)
             return {"verdict": judgement.verdict.value, "why": judgement.why}
 
         judgement = await self._remembered("verdict", parts, ask)
@@ -99,12 +101,6 @@ class Referee:
             "rewordings", [question, gold, count], lambda: self._reworded(question, gold, count)
         )
         return wordings
-
-    async def _ask_judge(self, case: Case) -> Judgement:
-        judgement = await self._judge.judge(case)
-        if judgement.failed:
-            raise NoJudgement(judgement.why)
-        return judgement
 
     async def _marked(self, need: Need, piece: str) -> bool:
         """Return whether the piece contains an accepted answer; False if there is no answer."""

@@ -14,7 +14,7 @@ from contracts.domain_router import Domain
 from evaluation.data.model import is_answerable
 from evaluation.judging.text import APPROXIMATE
 from evaluation.judging.verdicts import Verdict
-from evaluation.scoring.scored import case_of
+from evaluation.scoring.protocols import case_of
 from gateway.llm.completion import read_reply
 from gateway.llm.delimiting import pieces_in
 from gateway.llm.reading import answer_of

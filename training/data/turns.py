@@ -45,7 +45,6 @@ class RunTurn:
 
     @property
     def origin(self) -> Origin:
-        """Return its origin."""
         return origin_of(self.run, self.record)
 
     def calls(self, prompt: str) -> list[ModelCall]:
@@ -66,7 +65,6 @@ def run_identity(run: Run) -> tuple[str, str, str]:
 
 
 def origin_of(run: Run, record: TurnRecord) -> Origin:
-    """Return the origin of a turn."""
     return Origin(
         run=run.folder.name,
         interaction_id=record.interaction_id,
@@ -161,7 +159,6 @@ def open_source(source: str, split: str | None) -> Run:
 
 
 def rejected_row(run: Run, record: TurnRecord, why: str) -> RejectedRow:
-    """Return the rejected row of a turn."""
     return RejectedRow(where=f"{run.folder.name}, interaction {record.interaction_id}", why=why)
 
 

@@ -16,6 +16,10 @@ from PIL import Image
 
 from chassis.errors import Internal, LoreglassError
 from chassis.resilience.deadlines import Deadline
+from evaluation.data.model import Truth
+from evaluation.judging.rule_judge import judge_by_rules
+from evaluation.judging.text import APPROXIMATE, exact_match
+from evaluation.judging.verdicts import Case, Verdict
 from gateway.clients.services import Services
 from gateway.llm.completion import Completion
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, Value, VlmOptions
@@ -23,16 +27,18 @@ from gateway.llm.reasoner import Model
 from gateway.llm.wire import Token
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner, plan_prompt
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
+from gateway.pipelines.wiki_prf.tool_plan import knowledge_in_form, plan_in_form, read_plan
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Photo, Query
 from gateway.state import Turn as Said
 from gateway.thresholds import Thresholds
 from training.chat import Chats, Turn
-from training.grpo.rewards import RolledOut
 from training.grpo.writing import Ask, Continuation, Together, Writer
 from training.samples import Message, Piece, QuestionSample
 
+NAMES = ("answer", "tool_format", "filter_format", "tool_use")
+"""The rewards."""
 PLAN, FILTER = "plan_tools", "filter_knowledge"
 ANSWERS = ("answer_from_knowledge", "answer_in_short")
 _OWN = frozenset({Stage.TOOL_PLAN, Stage.KNOWLEDGE_FILTER})
@@ -53,7 +59,6 @@ class Question:
 
     @property
     def query(self) -> Query:
-        """Return the query for a pipeline."""
         history = tuple(Said(question, answer, False) for question, answer in self.sample.history)
         return Query(self.sample.question, self._photo, history=history)
 
@@ -67,14 +72,19 @@ class Question:
         return Photo(self.photo.read_bytes(), width, height, self.photo.stem)
 
 
-@dataclass(slots=True, kw_only=True)
-class Trajectory(RolledOut):
-    """The tokens of one rollout's chat after its prompt; 1 in `mask` where the model wrote them itself.
+@dataclass(slots=True)
+class Trajectory:
+    """The texts of one rollout. `plan`, `knowledge`: written by the trained model, None if it was not asked.
 
-    `confidence`: of the answer, in 0..1, 0 for a refusal; None where the base tells no log probabilities.
+    `answer`: written by the frozen base, empty for a refusal; `confidence`: of the answer, in 0..1, 0 for a
+    refusal; None where the base tells no log probabilities. `ids`: the chat's tokens after its `prompt`; 1 in
+    `mask` where the model wrote them itself.
     """
 
-    prompt: tuple[int, ...]
+    plan: str | None = None
+    knowledge: str | None = None
+    answer: str = ""
+    prompt: tuple[int, ...] = ()
     ids: list[int] = field(default_factory=list)
     mask: list[int] = field(default_factory=list)
     confidence: float | None = 0.0
@@ -238,7 +248,6 @@ class Member:
 
 
 def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
-    """Return the messages of a prompt in the form of samples."""
     chat = [Message(role="system", content=(Piece(type="text", text=prompt.system),))]
     if prompt.earlier is not None:
         chat.append(Message(role="user", content=_pieces(prompt.earlier.user)))
@@ -248,7 +257,6 @@ def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
 
 
 def shows_photo(prompt: Prompt[Any]) -> bool:
-    """Return whether the prompt has a photo."""
     return any(isinstance(part, ImagePart) for part in prompt.user)
 
 
@@ -261,3 +269,29 @@ def _pieces(parts: Sequence[TextPart | ImagePart]) -> tuple[Piece, ...]:
 
 def _written(text: str, tokens: tuple[Token, ...] | None = None) -> Completion[Any]:
     return Completion(text, text, tokens, "stop")
+
+
+def rewards(written: Trajectory, sample: QuestionSample, *, by_scorer: bool = False) -> dict[str, float]:
+    """Return the rewards by name, each 0 or 1 (Wiki-PRF, section 3.5, equations 12 and 13), before weights.
+
+    The form that is checked is the strict one of `wiki_prf.tool_plan`; serving reads leniently.
+    """
+    return {
+        "answer": answer_reward(written.answer, sample, by_scorer=by_scorer),
+        "tool_format": float(written.plan is not None and plan_in_form(written.plan) is not None),
+        "filter_format": float(
+            written.knowledge is not None and knowledge_in_form(written.knowledge) is not None
+        ),
+        "tool_use": float(written.plan is not None and read_plan(written.plan) is not None),
+    }
+
+
+def answer_reward(answer: str, sample: QuestionSample, *, by_scorer: bool = False) -> float:
+    """Return 1 for a right answer, by exact match with an accepted answer or by the evaluation's rules."""
+    if not answer.strip():
+        return 0.0
+    if not by_scorer:
+        return exact_match(answer, [sample.gold, *sample.accepted])
+    truth = Truth.model_validate(sample.truth) if sample.truth else None
+    case = Case(sample.id, sample.question, sample.gold, APPROXIMATE(answer), truth)
+    return float(judge_by_rules(case).verdict in (Verdict.CORRECT, Verdict.ACCEPTABLE))

@@ -81,7 +81,6 @@ class WritingServer:
         return list(self._threads.map(write, asks))
 
     def close(self) -> None:
-        """Close its connections and threads."""
         self._threads.shutdown()
         self._http.close()
 

@@ -19,8 +19,7 @@ from gateway.settings import GatewaySettings
 from gateway.thresholds import load_thresholds
 from training.chat import Chats, chat_of
 from training.config import WrongConfig
-from training.grpo.rewards import NAMES, rewards
-from training.grpo.rollout import Platform, Question, Roller, Trajectory, messages_of
+from training.grpo.rollout import NAMES, Platform, Question, Roller, Trajectory, messages_of, rewards
 from training.grpo.served import WritingServer
 from training.grpo.settings import GrpoConfig
 from training.grpo.writing import OwnWriter, Writer
@@ -81,7 +80,6 @@ class Rollouts:
         self._server = WritingServer(url, folder, config.write_at_once, config.rollout_s) if url else None
 
     def close(self) -> None:
-        """Close the connections to the vLLM server."""
         if self._server is not None:
             self._server.close()
 
@@ -89,7 +87,11 @@ class Rollouts:
         """Return what TRL expects of a rollout function, for the trainer's batch."""
         questions = [self._train[place] for place in trainer.places]
         trajectories = self._rolled_out(trainer, questions, self._config.temperature)
-        earned = [self._rewards(*each) for each in zip(trajectories, questions, strict=True)]
+        by_scorer = self._config.answer_by == "scorer"
+        earned = [
+            rewards(trajectory, question.sample, by_scorer=by_scorer)
+            for trajectory, question in zip(trajectories, questions, strict=True)
+        ]
         step = trainer.state.global_step
         self._run.add_rollouts(
             [_rollout(step, *each) for each in zip(trajectories, questions, earned, strict=True)]
@@ -125,9 +127,6 @@ class Rollouts:
                 return await roller.roll_out(platform, questions)
 
         return anyio.run(work)
-
-    def _rewards(self, trajectory: Trajectory, question: Question) -> dict[str, float]:
-        return rewards(trajectory, question.sample, by_scorer=self._config.answer_by == "scorer")
 
 
 @asynccontextmanager

@@ -17,8 +17,7 @@ from chassis.models.qformer import DEFAULT_MODEL, QFormer, witness
 from evaluation.data.progress import bar
 from services.reranker.engines.coarse_head import CoarseHead
 from training.config import WrongConfig
-from training.heads.epochs import SCORE, TIE, fit
-from training.heads.parts import Parts, pixels, read_parts
+from training.heads.epochs import SCORE, TIE, Parts, fit, pixels, read_parts
 from training.heads.settings import CoarseRerankerConfig
 from training.runs import RunFolder
 from training.samples import PassagesSample, Task
@@ -149,7 +148,6 @@ class ContrastiveLearner:
         self.optimizer = torch.optim.AdamW(self.head, recipe.learning_rate, weight_decay=recipe.weight_decay)
 
     def loss(self, places: Sequence[int]) -> Any:
-        """See `Learner`."""
         # Each text once: one that answers two questions is no negative of either.
         pool = self._encoded.pool(places)
         questions = project(self._encoded.states[list(places)], *self.head)
@@ -158,7 +156,6 @@ class ContrastiveLearner:
         return cross_entropy(scores / self._config.temperature, answers.to(scores.device))
 
     def validate(self) -> dict[str, float]:
-        """See `Learner`."""
         places = list(self._validation)
         with torch.no_grad():
             mrr = recall(project(self._encoded.states[places], *self.head), self._encoded, places).mrr

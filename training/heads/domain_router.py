@@ -17,6 +17,7 @@ from chassis.accelerator import Placement, open_accelerator
 from chassis.models.qformer import DEFAULT_MODEL, QFormer, Question, witness
 from contracts.domain_router import Domain
 from evaluation.data.progress import bar
+from evaluation.scoring.measures import confidence_figures
 from services.domain_router.engine import IMAGE_SIDE
 from services.domain_router.engines.blip2 import DomainHead, pooled
 from services.domain_router.measures import (
@@ -26,12 +27,10 @@ from services.domain_router.measures import (
     log_loss,
     softmax,
 )
-from training.heads.calibration import figures_of
-from training.heads.epochs import SCORE, TIE, fit
-from training.heads.parts import Parts, pixels, read_parts
+from training.heads.epochs import SCORE, TIE, Parts, fit, pixels, read_parts
 from training.heads.settings import DomainRouterConfig, Recipe
 from training.runs import RunFolder
-from training.samples import DomainSample, Task
+from training.samples import Task
 
 CHECKPOINT = "head.safetensors"
 Folded = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -52,7 +51,7 @@ def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHea
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
     questions = [(each.question, photo) for each, photo in zip(parts.samples, parts.photos, strict=True)]
     encoder = Encoder(qformer, questions, recipe.batch_size, tuned=config.tune_qformer)
-    labels = np.array([_number(each) for each in parts.samples], np.int64)
+    labels = np.array([_LABELS.index(each.domain) for each in parts.samples], np.int64)
     learner = _Learner(encoder, labels, parts, config)
     chosen = fit(learner, parts.training, recipe, run)
     return _calibrate(config, run, parts, encoder, labels, learner.fold(), chosen, witness(qformer))
@@ -77,8 +76,8 @@ def _calibrate(
     raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
     measures = measure(raw / temperature, true)
     probabilities = {"without the temperature": softmax(raw), "as served": softmax(raw / temperature)}
-    likeliest = {
-        name: (np.asarray(rows.argmax(axis=1) == true, np.float64), rows.max(axis=1))
+    calibration = {
+        name: confidence_figures(np.asarray(rows.argmax(axis=1) == true, np.float64), rows.max(axis=1))
         for name, rows in probabilities.items()
     }
     run.finish(
@@ -89,7 +88,7 @@ def _calibrate(
             "chosen": chosen,
             "temperature": temperature,
             "held_out": measures,
-            "calibration": figures_of(likeliest),
+            "calibration": calibration,
         }
     )
     run.say(
@@ -150,7 +149,6 @@ class _Learner:
         )
 
     def loss(self, places: Sequence[int]) -> Any:
-        """See `Learner`."""
         self._encoder.learn(True)
         labels = torch.from_numpy(self._labels[list(places)]).to(self._class_weights.device)
         return cross_entropy(self._head(self._encoder.features(places)), labels, self._class_weights)
@@ -186,10 +184,6 @@ def _encode(encoder: "Encoder", places: Sequence[int], recipe: Recipe) -> Any:
     with torch.no_grad():
         starts = range(0, len(places), recipe.batch_size)
         return torch.cat([encoder.features(places[start : start + recipe.batch_size]) for start in starts])
-
-
-def _number(sample: DomainSample) -> int:
-    return _LABELS.index(sample.domain)
 
 
 Asked = tuple[str, Path | None]

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.model_selection import GroupKFold
 
-from chassis.calibration import LogisticCurve
-from evaluation.scoring.measures import aurc
+from evaluation.scoring.measures import confidence_figures
 from gateway.steps.routing import FALLING, FEATURES, RouterArtefact
 from training.config import WrongConfig
-from training.heads.calibration import calibration_error, figures_of
-from training.heads.fitting import Matrix, Problem, fit, held_out
 from training.heads.settings import SearchRouterConfig
 from training.runs import RunFolder
 from training.samples import DraftSample, Task, read_samples
@@ -25,6 +25,9 @@ from training.samples import DraftSample, Task, read_samples
 ARTEFACT = "router.json"
 FEWEST = 20
 """Right drafts, wrong drafts and conversations that are needed to fit six features."""
+_FOLDS = 10
+
+Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,10 @@ class Drafts:
         return np.array([float(each.right) for each in self.samples])
 
     @property
+    def conversations(self) -> list[str]:
+        return [each.origin.session_id for each in self.samples]
+
+    @property
     def confidence(self) -> Matrix:
         """(drafts,): their own."""
         return self.vectors[:, FEATURES.index("confidence")]
@@ -59,18 +66,20 @@ def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArt
     artefact: RouterArtefact | None = None
     if config.compare:
         curve = RouterArtefact.load(config.compare).curve
-        columns = {"artefact": by_curve(drafts, curve), "own confidence": drafts.confidence}
+        name, said = "artefact", np.array([curve.probability(vector) for vector in drafts.vectors])
     else:
-        artefact = artefact_of(drafts, config.date, config.penalty)
-        unseen = held_out(problem_of(drafts, config.penalty))
-        columns = {"fitted, held out": unseen, "own confidence": drafts.confidence}
-        run.keep_text(ARTEFACT, artefact.model_dump_json(indent=2) + "\n")
-        weights = ", ".join(f"{name} {weight}" for name, weight in artefact.coefficients.items())
+        artefact, said = fit_router(drafts, config.date, config.penalty)
+        name = "fitted, held out"
+        run.write(ARTEFACT, artefact.model_dump_json(indent=2) + "\n")
+        weights = ", ".join(f"{feature} {weight}" for feature, weight in artefact.coefficients.items())
         run.say(f"intercept {artefact.intercept}, {weights}")
         run.say(f"the same in all drafts, so of no weight: {', '.join(artefact.constant) or 'none'}")
-    figures = figures_of({name: (drafts.right, said) for name, said in columns.items()})
-    for name, each in figures.items():
-        run.say(f"{name}: AURC {each['aurc']:.3f}, calibration error {each['calibration_error']:.3f}")
+    figures = {
+        each: confidence_figures(drafts.right, probability)
+        for each, probability in ((name, said), ("own confidence", drafts.confidence))
+    }
+    for each, of_each in figures.items():
+        run.say(f"{each}: AURC {of_each['aurc']:.3f}, calibration error {of_each['calibration_error']:.3f}")
     run.finish(
         {
             "kind": "search-router",
@@ -106,7 +115,7 @@ def read_drafts(folders: Sequence[Path]) -> Drafts:
                 sha256=hashlib.sha256(content).hexdigest(),
                 drafts=len(drafts),
                 right=sum(each.right for each in drafts),
-                conversations=len({_conversation(each) for each in drafts}),
+                conversations=len({each.origin.session_id for each in drafts}),
                 systems=sorted({each.system for each in drafts}),
                 judges=sorted({each.judge for each in drafts}),
             )
@@ -115,42 +124,60 @@ def read_drafts(folders: Sequence[Path]) -> Drafts:
     return Drafts(tuple(samples), tuple(files))
 
 
-def problem_of(drafts: Drafts, penalty: float = 1.0) -> Problem:
-    """Return the fitting problem; conversations stay together. Raises `WrongConfig` for too few drafts."""
-    right, groups = int(drafts.right.sum()), [_conversation(each) for each in drafts.samples]
+def fit_router(drafts: Drafts, date: str, penalty: float = 1.0) -> tuple[RouterArtefact, Matrix]:
+    """Return a router that is fitted on these drafts, and (drafts,) probabilities by routers that have not
+    seen the draft's conversation. Raises `WrongConfig` for too few drafts.
+    """
+    right, groups = int(drafts.right.sum()), drafts.conversations
     counts = {"right drafts": right, "wrong drafts": len(groups) - right, "conversations": len(set(groups))}
     for what, count in counts.items():
         if count < FEWEST:
             raise WrongConfig(f"There are {count} {what}; {FEWEST} are needed. Ask more questions.")
-    return Problem(FEATURES, FALLING, drafts.vectors, drafts.right, groups, penalty)
-
-
-def artefact_of(drafts: Drafts, date: str, penalty: float = 1.0) -> RouterArtefact:
-    """Fit a router on these drafts. Raises `WrongConfig`."""
-    problem = problem_of(drafts, penalty)
-    weights = [round(float(weight), 4) + 0.0 for weight in fit(problem, problem.vectors, problem.labels)]
-    constant = [name for name, column in zip(FEATURES, problem.vectors.T, strict=True) if np.ptp(column) == 0]
-    unseen, own = held_out(problem), drafts.confidence
-    return RouterArtefact(
+    vectors, labels = drafts.vectors, drafts.right
+    weights = [round(float(weight), 4) + 0.0 for weight in _fit(vectors, labels, penalty)]
+    unseen = held_out(drafts, penalty)
+    fitted, own = (confidence_figures(labels, said) for said in (unseen, drafts.confidence))
+    artefact = RouterArtefact(
         format=1,
         date=date,
         intercept=weights[0],
         coefficients=dict(zip(FEATURES, weights[1:], strict=True)),
-        constant=constant,
+        constant=[name for name, column in zip(FEATURES, vectors.T, strict=True) if np.ptp(column) == 0],
         fitted_on=list(drafts.files),
-        held_out=dict(
-            aurc=round(aurc(problem.labels, unseen), 4),
-            own_aurc=round(aurc(problem.labels, own), 4),
-            calibration_error=round(calibration_error(problem.labels, unseen), 4),
-            own_calibration_error=round(calibration_error(problem.labels, own), 4),
-        ),
+        held_out={**fitted, **{f"own_{name}": value for name, value in own.items()}},
     )
+    return artefact, unseen
 
 
-def by_curve(drafts: Drafts, curve: LogisticCurve) -> Matrix:
-    """(drafts,): P(right) of each."""
-    return np.array([curve.probability(vector) for vector in drafts.vectors])
+def held_out(drafts: Drafts, penalty: float = 1.0) -> Matrix:
+    """Return a probability for each draft from a router that has not seen its conversation."""
+    vectors, labels = drafts.vectors, drafts.right
+    probability = np.zeros(len(labels))
+    for seen, unseen in GroupKFold(_FOLDS).split(vectors, labels, drafts.conversations):
+        weights = _fit(vectors[seen], labels[seen], penalty)
+        probability[unseen] = _logistic(weights[0] + vectors[unseen] @ weights[1:])
+    return probability
 
 
-def _conversation(sample: DraftSample) -> str:
-    return sample.origin.session_id
+def _fit(vectors: Matrix, labels: Matrix, penalty: float) -> Matrix:
+    """Ridge logistic regression by L-BFGS-B: the intercept, then one coefficient a feature.
+
+    The features of `FALLING` may only lower the probability; all others may only raise it, so that collinear
+    ones cannot argue the wrong way.
+    """
+    signs = np.array([-1.0 if name in FALLING else 1.0 for name in FEATURES])
+    inputs = np.hstack([np.ones((len(vectors), 1)), vectors * signs])
+    penalties = np.r_[0.0, np.full(len(signs), penalty)]
+
+    def loss(weights: Matrix) -> tuple[float, Matrix]:
+        logits = inputs @ weights
+        value = np.sum(np.logaddexp(0.0, logits) - labels * logits) + penalties @ weights**2 / 2.0
+        return float(value), inputs.T @ (_logistic(logits) - labels) + penalties * weights
+
+    bounds = [(None, None), *[(0.0, None)] * len(signs)]
+    solution = minimize(loss, np.zeros(inputs.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(solution.x * np.r_[1.0, signs])
+
+
+def _logistic(logits: Matrix) -> Matrix:
+    return np.asarray(1.0 / (1.0 + np.exp(-logits)))

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from gateway.pipelines.wiki_prf.tool_plan import CONTENT_CHARS, MOST_CALLS
 from training.config import PRESETS, Settings, load_config, preset_names
-from training.grpo.rewards import NAMES, RolledOut, answer_reward, rewards
+from training.grpo.rollout import NAMES, Trajectory, answer_reward, rewards
 from training.grpo.settings import GrpoConfig
 from training.samples import Origin, Part, QuestionSample, Task
-from training.sft.settings import SftConfig
+from training.sft import SftConfig
 
 NUMBERS = ("lora", "epochs", "learning_rate", "warmup", "batch_size", "group", "temperature", "clip", "kl")
 
@@ -106,7 +106,7 @@ def test_answer_reward_by_match_or_scorer(said: str, exact: float, scored: float
     ],
 )
 def test_plan_and_call_rewards(plan: str | None, in_form: float, calls: float) -> None:
-    earned = rewards(RolledOut(plan, None, ""), sample())
+    earned = rewards(Trajectory(plan, None, ""), sample())
     assert (earned["tool_format"], earned["tool_use"]) == (in_form, calls)
 
 
@@ -124,7 +124,7 @@ def test_plan_and_call_rewards(plan: str | None, in_form: float, calls: float) -
     ],
 )
 def test_knowledge_earns_by_its_form(knowledge: str | None, in_form: float) -> None:
-    assert rewards(RolledOut(PLAN, knowledge, ""), sample())["filter_format"] == in_form
+    assert rewards(Trajectory(PLAN, knowledge, ""), sample())["filter_format"] == in_form
 
 
 TEXTS = st.text(max_size=400) | st.text(alphabet="<>/thinktoolanswer1. \n:flip", max_size=200)
@@ -134,7 +134,7 @@ TEXTS = st.text(max_size=400) | st.text(alphabet="<>/thinktoolanswer1. \n:flip",
 def test_whatever_is_written_each_reward_is_0_or_1(
     plan: str | None, knowledge: str | None, answer: str, *, by_scorer: bool
 ) -> None:
-    earned = rewards(RolledOut(plan, knowledge, answer), sample(), by_scorer=by_scorer)
+    earned = rewards(Trajectory(plan, knowledge, answer), sample(), by_scorer=by_scorer)
     assert tuple(earned) == NAMES
     assert set(earned.values()) <= {0.0, 1.0}
     assert earned["tool_use"] >= earned["tool_format"]

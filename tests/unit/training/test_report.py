@@ -12,9 +12,11 @@ from typer.testing import CliRunner
 
 from evaluation.judging.verdicts import Judgement, Verdict
 from training.cli import app
+from training.commands.train import open_run
+from training.config import Settings
+from training.report import Judged, common_abstention, scores, truthfulness_at
 from training.runs import AFTER, BEFORE, METRICS, Prediction, Rollout, RunFolder
 from training.samples import RejectedRow, Task
-from training.scoring import Judged, common_abstention, scores, truthfulness_at
 
 IDK = "I don't know."
 GOLDS = ("Paris", "Rome", "Oslo", "Lima", "Bern", "Cairo", "Quito", "Delhi")
@@ -49,7 +51,7 @@ def run_of(folder: Path, before: list[Prediction], after: list[Prediction], **su
     run = RunFolder(folder, say=lambda _: None)
     run.begin("seed: 0\n")
     lines = [{"step": step, "seconds": step, "loss": 3 / step} for step in range(1, 6)]
-    run.keep_text(METRICS, "".join(f"{json.dumps(line)}\n" for line in lines))
+    run.write(METRICS, "".join(f"{json.dumps(line)}\n" for line in lines))
     for when, said in ((BEFORE, before), (AFTER, after)):
         if said:
             run.write_predictions(when, said)
@@ -188,3 +190,33 @@ def test_broken_folder_is_refused(tmp_path: Path, name: str, text: str) -> None:
     said = CliRunner().invoke(app, ["report", str(run.path)])
     assert (said.exit_code, type(said.exception)) == (1, SystemExit)
     assert said.stderr.strip().endswith(".") or text.strip() in said.stderr
+
+
+def test_of_several_processes_only_the_main_one_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened_by(main: bool) -> RunFolder:
+        monkeypatch.setattr("training.trainers.on_main", lambda: main)
+        return open_run(tmp_path / "run", Settings())
+
+    def write_everything(run: RunFolder) -> None:
+        run.log(1, {"loss": 1.0})
+        run.add_rollouts([Rollout(step=0, sample="s", rewards={})])
+        run.leave_out([RejectedRow(where="line 1", why="it is broken")])
+        run.write_predictions(AFTER, [])
+        run.finish({"kind": "sft"})
+
+    main, other = (opened_by(each) for each in (True, False))
+    write_everything(other)
+    assert {path.name for path in main.path.iterdir()} == {"config.yaml"}
+    write_everything(main)
+    other.go_on_after(0)
+    assert (len(main.metrics()), len(main.rollouts())) == (1, 1)
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_its_logs_anew(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path, say=lambda _: None)
+    run.log(1, {"loss": 1.0})
+    run.add_rollouts([Rollout(step=0, sample="s", rewards={})])
+    run.go_on_after(0)
+    assert (run.metrics(), run.rollouts()) == ([], [])

@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.scoring.measures import aurc
+from evaluation.scoring.measures import aurc, calibration_error
 from gateway.steps.routing import RouterArtefact, SearchRouter
 from training.config import WrongConfig, dump_config
-from training.heads.calibration import calibration_error
-from training.heads.fitting import held_out
-from training.heads.search_router import ARTEFACT, artefact_of, problem_of, read_drafts, train_search_router
+from training.heads.search_router import (
+    ARTEFACT,
+    fit_router,
+    held_out,
+    read_drafts,
+    train_search_router,
+)
 from training.heads.settings import SearchRouterConfig
 from training.runs import SUMMARY, RunFolder
 from training.samples import DraftSample, Origin, Task, part_of, write_samples
@@ -81,7 +85,7 @@ def test_folds_split_by_conversation(tmp_path: Path) -> None:
     turned = [
         each.model_copy(update={"right": each.right != mine}) for each, mine in zip(made, own, strict=True)
     ]
-    before, after = (held_out(problem_of(read_drafts([written(tmp_path, each)]))) for each in (made, turned))
+    before, after = (held_out(read_drafts([written(tmp_path, each)])) for each in (made, turned))
     assert np.array_equal(before[own], after[own])
     assert not np.allclose(before[~own], after[~own], atol=1e-6)
 
@@ -93,7 +97,7 @@ def test_coefficients_have_one_sign(tmp_path: Path) -> None:
         )
         for each in drafts()
     ]
-    fitted = artefact_of(read_drafts([written(tmp_path, made)]), "")
+    fitted, _ = fit_router(read_drafts([written(tmp_path, made)]), "")
     assert fitted.coefficients["confidence"] == fitted.coefficients["speculates"] == 0
     assert set(fitted.constant) == {"self_contained", "quoted"}
     assert fitted.coefficients["self_contained"] == fitted.coefficients["quoted"] == 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from evaluation.calibration.replay import Cutoffs, Floats, Signals
 from tests.unit.evaluation import generated_runs
 
 USUAL = Cutoffs.among(generated_runs.THRESHOLDS)
-OPEN = USUAL.with_values(generated_runs.OPEN)
+OPEN = replace(USUAL, **generated_runs.OPEN)
 
 
 def bend(score: float, threshold: float) -> float:

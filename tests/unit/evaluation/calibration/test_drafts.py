@@ -30,8 +30,8 @@ from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
 from training.cli import app
-from training.data.drafts import Drafts, drafts_of
-from training.heads.search_router import artefact_of, read_drafts
+from training.data.building import Drafts, drafts_of
+from training.heads.search_router import fit_router, read_drafts
 
 pytestmark = pytest.mark.anyio
 
@@ -109,7 +109,7 @@ async def test_trained_router_withholds_wrong_drafts(tmp_path: Path) -> None:
     drafts = read_drafts([data])
     assert (len(drafts.samples), sum(each.right for each in drafts.samples)) == (QUESTIONS, UNSURE_FROM)
     artefact = tmp_path / "router.json"
-    artefact.write_text(artefact_of(drafts, "").model_dump_json(), encoding="utf-8")
+    artefact.write_text(fit_router(drafts, "")[0].model_dump_json(), encoding="utf-8")
     again = await run_of(tmp_path / "after", numbered(QUESTIONS), artefact)
     direct = [record.answer.route is Route.DIRECT for record in again.records if record.answer]
     assert direct == [number < UNSURE_FROM for number in range(QUESTIONS)]

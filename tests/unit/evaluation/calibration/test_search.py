@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
-from evaluation.calibration.replay import Cutoffs, Signals, replay
-from evaluation.calibration.search import best_cutoffs
-from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
+from evaluation.calibration.promise import (
+    Given,
+    chooser,
+    compare_with_promise,
+    cross_validate,
+    figures_of,
+    wrong_by_conversation,
+)
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, join, replay
+from evaluation.calibration.search import best_cutoffs, loosest_below, losses, through
+from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 
 def truthfulness(signals: Signals, cutoffs: Cutoffs) -> float:
@@ -23,7 +32,7 @@ def test_search_finds_the_best_of_a_full_raster(seed: int) -> None:
     signals = replace(signals, p_direct=np.full(80, np.nan))
     raster = product([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], repeat=3)
     names = ("answer_confidence", "supported", "judged")
-    settings = (USUAL.with_values(dict(zip(names, values, strict=True))) for values in raster)
+    settings = (replace(USUAL, **dict(zip(names, values, strict=True))) for values in raster)
     best = max(truthfulness(signals, each) for each in settings)
     assert truthfulness(signals, best_cutoffs(signals, USUAL)) == pytest.approx(best)
 
@@ -90,3 +99,154 @@ def test_extremes_give_all_or_nothing(points: float) -> None:
     signals = replace(signals, proposed=np.full(50, points), draft=drafts, p_direct=drafts)
     found = replay(signals, best_cutoffs(signals, USUAL))
     assert found.sum() == (np.count_nonzero(signals.citable) if points > 0 else 0.0)
+
+
+DRAWS = 150
+PATH = [replace(OPEN, answer_confidence=k / 20) for k in range(21)]
+
+
+def population(rng: np.random.Generator, sessions: int, turns: int = 1) -> Signals:
+    """Answers that are wrong with probability 1 - c at a confidence of c: the risk is known."""
+    count = sessions * turns
+    confidence = rng.random(count)
+    nothing = np.full(count, np.nan)
+    return replace(
+        generated(rng, count, turns=turns, tokens=False),
+        proposed=np.where(rng.random(count) < confidence, 1.0, -1.0),
+        answer_confidence=confidence,
+        citable=np.ones(count, bool),
+        support=nothing,
+        judged=nothing,
+        judge_token_min=nothing,
+        judge_token_mean=nothing,
+        draft=nothing,
+        p_direct=nothing,
+    )
+
+
+def risk_among_all(cutoffs: Cutoffs) -> float:
+    """The integral of 1 - c from the threshold to 1."""
+    return (1.0 - cutoffs.answer_confidence) ** 2 / 2
+
+
+def test_mean_risk_stays_below_the_ceiling() -> None:
+    rng = np.random.default_rng(0)
+    risks = [risk_among_all(loosest_below(0.1, population(rng, 60), PATH)) for _ in range(DRAWS)]
+    slack = 3 * float(np.std(risks)) / math.sqrt(DRAWS)
+    assert np.mean(risks) <= 0.1 + slack
+    assert np.mean(risks) >= 0.05  # and it does not withhold for nothing
+
+
+def test_too_few_conversations_are_refused() -> None:
+    signals = population(np.random.default_rng(1), 30)
+    with pytest.raises(CalibrationError, match="at least 49 conversations"):
+        loosest_below(0.02, signals, PATH)
+
+
+def test_without_wrong_answers_the_loosest_thresholds_are_chosen_from_the_fewest_conversations_on() -> None:
+    perfect = replace(population(np.random.default_rng(2), 200), proposed=np.ones(200))
+    assert loosest_below(0.05, perfect.where(np.arange(19)), PATH) == PATH[0]
+    with pytest.raises(CalibrationError):
+        loosest_below(0.05, perfect.where(np.arange(18)), PATH)
+
+
+def test_a_ceiling_that_the_strictest_thresholds_break_is_refused() -> None:
+    count = 200
+    gone = replace(
+        population(np.random.default_rng(3), count),
+        went_direct=np.ones(count, bool),
+        draft=np.where(np.arange(count) % 5 == 0, -1.0, 1.0),
+    )
+    with pytest.raises(CalibrationError, match=r"20\.0 %"):
+        loosest_below(0.05, gone, PATH)
+
+
+def test_along_a_path_ever_less_is_given() -> None:
+    path = through(USUAL)
+    fresh = generated(np.random.default_rng(5), 300)
+    given_before = replay(fresh, path[0]) != 0.0
+    for cutoffs in path[1:]:
+        now = replay(fresh, cutoffs) != 0.0
+        assert not np.any(now & ~given_before)
+        given_before = now
+
+
+def under(signals: Signals, cutoffs: Cutoffs) -> Given:
+    return figures_of(signals, replay(signals, cutoffs))
+
+
+def noise(seed: int) -> Signals:
+    """Signals that say nothing of what is right."""
+    rng = np.random.default_rng(seed)
+    signals = generated(rng, 60, tokens=False)
+    nothing = np.full(60, np.nan)
+    return replace(signals, proposed=rng.choice([1.0, -1.0], 60), p_direct=nothing, support=nothing)
+
+
+def test_cross_validation_expects_nothing_from_noise() -> None:
+    flattered, expected = [], []
+    for seed in range(6):
+        signals = noise(seed)
+        choose = chooser(None, USUAL)
+        flattered.append(under(signals, choose(signals)).truthfulness)
+        found = cross_validate(signals, choose)
+        assert found is not None
+        expected.append(found.truthfulness)
+    assert np.mean(flattered) > 0.0
+    assert np.mean(expected) < np.mean(flattered) / 2
+
+
+def test_folds_never_share_conversations() -> None:
+    signals = generated(np.random.default_rng(1), 40, turns=2, tokens=False)
+    trained: list[set[int]] = []
+
+    def choose(some: Signals) -> Cutoffs:
+        trained.append({int(session) for session in some.session})
+        return USUAL
+
+    assert cross_validate(signals, choose) is not None
+    everyone = {int(session) for session in signals.session}
+    held = [everyone - some for some in trained]
+    assert set().union(*held) == everyone
+    assert sum(len(some) for some in held) == len(everyone)
+
+
+def test_too_few_conversations_have_no_estimate() -> None:
+    signals = noise(4)
+    assert cross_validate(signals.where(np.arange(3)), chooser(None, USUAL)) is None
+
+    def refuse(_: Signals) -> Cutoffs:
+        raise CalibrationError("too few")
+
+    assert cross_validate(signals, refuse) is None
+
+
+def test_a_ceiling_counts_conversations() -> None:
+    signals = replace(
+        generated(np.random.default_rng(0), 8, tokens=False),
+        session=np.array([0, 1, 2, 3, 3, 3, 3, 3]),
+        proposed=np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0, 0.0]),
+        citable=np.arange(8) != 0,
+        draft=np.full(8, np.nan),
+        p_direct=np.full(8, np.nan),
+        support=np.full(8, np.nan),
+        judged=np.full(8, np.nan),
+        judge_token_min=np.full(8, np.nan),
+        judge_token_mean=np.full(8, np.nan),
+    )
+    assert under(signals, OPEN).hallucination == 0.5
+    among_all, low = wrong_by_conversation(signals, OPEN)
+    assert low == 0.0
+    assert among_all == pytest.approx(losses(signals, OPEN).mean())
+    assert among_all == pytest.approx(0.8 / 4)
+    is_kept, sentence = compare_with_promise(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
+    assert is_kept is True
+    assert "every conversation counts alike" in sentence
+
+
+def test_joined_runs_keep_their_conversations_apart() -> None:
+    one, other = noise(6), noise(7)
+    both = join([one, other])
+    assert (len(both), both.sessions) == (120, one.sessions + other.sessions)
+    separately = [under(each, USUAL).truthfulness for each in (one, other)]
+    assert under(both, USUAL).truthfulness == pytest.approx(np.mean(separately))

@@ -1,17 +1,19 @@
 """CRAG-MM's files in both schema versions, and every kind of bad row."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from evaluation.data.checks import BadRow
+from chassis.http.fetching import PublicFetcher, is_public
 from evaluation.data.crag_mm import parse_row
-from evaluation.data.labels import Labels
 from evaluation.data.model import Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
-from tests.unit.chassis.picture_hosts import bomb, picture
+from evaluation.data.rows import BadRow
+from evaluation.data.tables import Labels
+from tests.unit.chassis.picture_hosts import Host, bomb, picture, picture_host
 from tests.unit.chassis.pictures import encoded
 from tests.unit.evaluation.data.benchmark import (
     MULTI_NAMES,
@@ -230,3 +232,39 @@ def test_a_photo_of_the_right_size_is_kept_byte_for_byte(tmp_path: Path) -> None
     (asked,) = opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)).conversations
     assert asked.photo is not None
     assert asked.photo.read_bytes() == photo
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    with picture_host() as host:
+        yield host
+
+
+def fetched(folder: Path, rows: list[Row]) -> Dataset:
+    source = write_parquet(folder / "data/validation.parquet", [columns(each) for each in rows], SINGLE_NAMES)
+    return open_dataset(
+        str(source),
+        cache=folder / "cache",
+        fetcher=PublicFetcher(is_allowed=lambda each: each == "127.0.0.1" or is_public(each)),
+    )
+
+
+def test_a_photo_that_is_not_in_hand_or_damaged_is_fetched(host: Host, tmp_path: Path) -> None:
+    rows = [
+        row("a", image_url=f"{host.url}/olive.jpg"),
+        row("b", image={"bytes": b"junk", "path": None}, image_url=f"{host.url}/cyan.jpg"),
+        row("c", image={"bytes": picture(), "path": None}, image_url=f"{host.url}/lime.jpg"),
+    ]
+    photos = [each.photo.read_bytes() for each in fetched(tmp_path, rows).conversations]
+    assert photos == [picture("olive"), picture("cyan"), picture()]
+    assert host.asked["/lime.jpg"] == 0
+
+
+def test_a_photo_that_cannot_be_fetched_is_named_with_each_row(host: Host, tmp_path: Path) -> None:
+    url = f"{host.url}/gone"
+    dataset = fetched(tmp_path, [row("a"), row("b", image_url=url), row("c", image_url=url)])
+    assert [(each.kind, each.where) for each in dataset.rejected] == [
+        ("missing_image", "validation.parquet, row 1"),
+        ("missing_image", "validation.parquet, row 2"),
+    ]
+    assert all("404" in each.why for each in dataset.rejected)

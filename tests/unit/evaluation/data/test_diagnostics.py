@@ -6,16 +6,21 @@ from typing import Any
 
 import pytest
 
-from evaluation.data.diagnostics import with_targets
 from evaluation.data.model import Dataset, DatasetError, Target
-from evaluation.data.opening import open_dataset
+from evaluation.data.opening import open_dataset, with_targets
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.scoring.measures import measure
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored
+from evaluation.scoring.protocols import Protocol, Scored
 from loreglass_client.models import Explanation, LookedAt, LookedAtKind, Note, SearchResult
-from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, turn, write_parquet
-from tests.unit.evaluation.data.diagnostics_files import METADATA, diagnostics
+from tests.unit.evaluation.data.benchmark import (
+    METADATA,
+    SINGLE_NAMES,
+    columns,
+    diagnostics,
+    row,
+    turn,
+    write_parquet,
+)
 from tests.unit.evaluation.records import answered, turn_of
 
 TARGET = Target(

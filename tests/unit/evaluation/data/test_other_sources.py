@@ -9,9 +9,9 @@ import huggingface_hub
 import pytest
 from huggingface_hub import errors
 
-from evaluation.data.candidates import sample
 from evaluation.data.model import AnswerType, Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
+from evaluation.data.rows import sample
 from tests.unit.chassis.picture_hosts import picture
 from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, write_jsonl, write_parquet
 from tests.unit.evaluation.runs.small_world import numbered, write_world

@@ -6,11 +6,9 @@ import anyio
 import pytest
 
 from evaluation.data.model import Scorer, Truth
-from evaluation.judging.bem import BemJudge, open_bem
-from evaluation.judging.benchmarks import benchmark_score
-from evaluation.judging.model_judge import JudgeError
+from evaluation.judging.benchmarks import BemJudge, benchmark_score, open_bem
 from evaluation.judging.rule_judge import judge_by_rules
-from evaluation.judging.verdicts import Case, Judgement, Verdict
+from evaluation.judging.verdicts import Case, JudgeError, Judgement, Verdict
 
 RIDE = ("racing",) * 3 + ("race",) * 2 + ("motocross",) + ("ride",) * 4
 

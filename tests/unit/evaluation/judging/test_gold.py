@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from evaluation.cli import app
-from evaluation.judging import prompt
 from evaluation.judging.agreement import gold_cases, with_people
-from evaluation.judging.model_judge import undisputed
+from evaluation.judging.model_judge import EXAMPLES, undisputed
 from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 from tests.unit.evaluation.judging.scripted_judge import Body, ScriptedJudge, case_in, marks, serving
@@ -27,7 +26,7 @@ async def told(judge: ScriptedJudge) -> Result:
 
 
 def test_no_gold_case_is_an_example() -> None:
-    shown = {text for each in prompt.EXAMPLES for text in (each["question"], each["truth"], each["answer"])}
+    shown = {text for each in EXAMPLES for text in (each["question"], each["truth"], each["answer"])}
     assert not shown & {
         text for each in CASES for text in (each.case.question, each.case.gold, each.case.answer)
     }

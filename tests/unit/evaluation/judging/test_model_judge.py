@@ -8,8 +8,7 @@ import pytest
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from evaluation.judging import prompt
-from evaluation.judging.model_judge import ModelJudge
+from evaluation.judging.model_judge import SYSTEM, ModelJudge, judge_messages, read_verdict
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 from tests.unit.evaluation.judging.scripted_judge import (
     Body,
@@ -74,7 +73,7 @@ async def test_failing_endpoint_counts_against_the_answer(status: int) -> None:
     ],
 )
 def test_a_reply_without_one_clear_verdict_is_none(reply: str) -> None:
-    assert prompt.read(reply) is None
+    assert read_verdict(reply) is None
 
 
 @pytest.mark.parametrize(
@@ -107,7 +106,7 @@ async def test_a_reply_without_a_verdict_fails(response: Response) -> None:
     ],
 )
 def test_verdict_is_parsed_from_surrounding_text(reply: str) -> None:
-    assert prompt.read(reply) == Judgement(Verdict.CORRECT, "r")
+    assert read_verdict(reply) == Judgement(Verdict.CORRECT, "r")
 
 
 async def test_schema_support_is_remembered() -> None:
@@ -171,16 +170,16 @@ async def test_dripping_reply_times_out() -> None:
     ],
 )
 def test_a_hostile_answer_stays_within_its_field(answer: str) -> None:
-    system, asked = prompt.messages("q {case}", "g", answer)
+    system, asked = judge_messages("q {case}", "g", answer)
     assert case_in({"messages": [system, asked]}) == {"question": "q {case}", "truth": "g", "answer": answer}
-    assert system == {"role": "system", "content": prompt.SYSTEM}
+    assert system == {"role": "system", "content": SYSTEM}
     lines = asked["content"].split("\n")
     assert lines[0] == "Mark this answer:"
     assert lines[2:] == ["", "Reply with the JSON object of your verdict."]
 
 
 def test_reason_is_shortened_and_cleaned() -> None:
-    marked = prompt.read(json.dumps({"reason": "\x1b[31m" + "a\n" * 5000, "accuracy": False}))
+    marked = read_verdict(json.dumps({"reason": "\x1b[31m" + "a\n" * 5000, "accuracy": False}))
     assert marked is not None
     assert len(marked.why) <= 400
     assert marked.why.isprintable()

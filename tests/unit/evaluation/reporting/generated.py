@@ -8,7 +8,7 @@ from pathlib import Path
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import RunHeader, TurnRecord
-from evaluation.scoring.scored import Scored
+from evaluation.scoring.protocols import Scored
 from loreglass_client.models import (
     Citation,
     CitationKind,

@@ -25,7 +25,7 @@ from gateway.pipelines.wiki_prf import pipeline as wiki_prf
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
-from tests.unit.evaluation.data.diagnostics_files import METADATA, diagnostics
+from tests.unit.evaluation.data.benchmark import METADATA, diagnostics
 from tests.unit.evaluation.runs.small_world import PAGES, WHO, script, write_world
 
 pytestmark = pytest.mark.anyio

@@ -13,9 +13,8 @@ from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.comparison import JudgedRun, ReportError, compare
 from evaluation.reporting.curves import confidence_of, curve, in_hand
-from evaluation.reporting.failures import MOST, Lesson, gold_in_evidence, instructive
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, Settled, settle
+from evaluation.reporting.tables import MOST, Lesson, gold_in_evidence, instructive
+from evaluation.scoring.protocols import Protocol, Scored, Settled, settle
 from loreglass_client.models import Explanation
 from tests.unit.evaluation.reporting.generated import Skill, questions, run
 

@@ -13,8 +13,7 @@ from evaluation.judging.text import APPROXIMATE
 from evaluation.judging.verdicts import Verdict
 from evaluation.runs.store import load_run
 from evaluation.scoring.measures import scores_of
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, score_records
+from evaluation.scoring.protocols import Protocol, Scored, score_records
 from tests.unit.evaluation.reporting.generated import Skill, questions, run, written
 
 WRONG = Verdict.INCORRECT

@@ -9,8 +9,7 @@ from chassis.keys import ApiKey
 from clients.keys import entry
 from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
-from evaluation.runs.asking import NO_PHOTO, Asking
-from evaluation.runs.retrying import MOST_LOSSES, MOST_OVERLOADS, Questioner, RunStopped
+from evaluation.runs.asking import MOST_LOSSES, MOST_OVERLOADS, NO_PHOTO, Asking, Questioner, RunStopped
 from evaluation.runs.running import Made, Task, connect, make_run
 from evaluation.runs.store import RunStore, load_run
 from loreglass_client import LoreglassError

@@ -8,10 +8,94 @@ import anyio.to_thread
 import pytest
 from typer.testing import CliRunner, Result
 
+from contracts.answer import Reason, Route
 from evaluation.cli import app
 from evaluation.runs.store import load_run
+from gateway.state import Query
+from gateway.steps.conclusion import Outcome, refusal
+from services.text_search.app import create_app
+from services.text_search.settings import TextSearchSettings
+from tests.live import live
+from tests.unit.chassis.picture_hosts import picture
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+from tests.unit.evaluation.data.small_squad import BELL, FERRY, write_squad
 from tests.unit.evaluation.runs.small_world import BROKEN, PAGES, SMELL, WHO, script, write_world
+
+pytestmark = pytest.mark.anyio
+
+
+def squad_script(ask: Query) -> Outcome:
+    """Knows the day and the designer, is wrong about the chain, and sells the bell."""
+    said = {
+        "opened": "It opened on 12 May 1881.",
+        "designed": "Edda Marr",
+        "chain": "every year",
+        "bought": "A king",
+    }
+    for word, answer in said.items():
+        if word in ask.question:
+            return Outcome(answer, Reason.ANSWERED, 0.8, Route.RAG)
+    return refusal(Reason.NO_EVIDENCE, Route.RAG)
+
+
+async def run_squad(*arguments: str | Path) -> Result:
+    told = ["run", *map(str, arguments)]
+    return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told, env={"COLUMNS": "120"}))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_squad(tmp_path / "few.json")
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    path = tmp_path / "street.jpg"
+    path.write_bytes(picture())
+    return path
+
+
+async def test_squad_run_indexes_asks_and_prints(tmp_path: Path, file: Path, photo: Path) -> None:
+    settings = TextSearchSettings(port=0, data_dir=tmp_path / "vectors")
+    async with (
+        scripted_gateway(ScriptedPipeline(squad_script), experiments=True) as url,
+        live(create_app(settings)) as search,
+    ):
+        told: Sequence[str | Path] = (
+            "--gateway",
+            url,
+            "--text-search-url",
+            str(search.base_url),
+            "--photo",
+            photo,
+        )
+        result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *told)
+        assert result.exit_code == 0, result.output
+        found = await search.post(
+            "/v1/text-search", json={"queries": ["Bell of Orrin", "chain ferry"], "k": 9}
+        )
+        again = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *told)
+    assert {hit["snippet"] for hit in found.json()["hits"]} >= {BELL, FERRY}
+    (row,) = [line.split() for line in result.output.splitlines() if line.startswith("4 + 2")]
+    shares = [word for word in row if word not in "4+2%"]
+    assert shares[:6] == ["50.0", "25.0", "25.0", "50.0", "33.3", "51.1"]
+    assert "0 asked now, 6 in all" in again.output
+
+
+async def test_an_index_that_is_there_already_is_left_alone(tmp_path: Path, file: Path, photo: Path) -> None:
+    async with scripted_gateway(ScriptedPipeline(squad_script)) as url:
+        nowhere = ("--text-search-url", "http://127.0.0.1:9", "--gateway", url, "--photo", photo)
+        refused = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere)
+        asked = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere, "--no-index")
+    assert (refused.exit_code, "--no-index goes without" in " ".join(refused.output.split())) == (1, True)
+    assert asked.exit_code == 0, asked.output
+
+
+async def test_nothing_is_indexed_for_a_gateway_that_is_not_there(tmp_path: Path, file: Path) -> None:
+    result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", "--gateway", "http://127.0.0.1:9")
+    assert (result.exit_code, "Start one with: loreglass serve" in result.output) == (1, True)
+    assert not (tmp_path / "run").exists()
+
 
 NOWHERE = "http://127.0.0.1:9"
 
@@ -23,7 +107,6 @@ async def invoke(arguments: Sequence[str | Path], *, experiments: bool = True) -
         return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told))
 
 
-@pytest.mark.anyio
 async def test_the_command_asks_scores_prints_and_keeps(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES]])
     result = await invoke(["run", world, "--out", tmp_path / "run", "--name", "a [name]"])
@@ -40,7 +123,6 @@ async def test_the_command_asks_scores_prints_and_keeps(tmp_path: Path) -> None:
     assert len(load_run(tmp_path / "run").records) == 6
 
 
-@pytest.mark.anyio
 async def test_missing_experiments_are_explained_once(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO, PAGES, SMELL], [])
     result = await invoke(["run", world, "--out", tmp_path / "run"], experiments=False)
@@ -51,7 +133,6 @@ async def test_missing_experiments_are_explained_once(tmp_path: Path) -> None:
     assert (made.header.explained, made.failures) == (False, {})
 
 
-@pytest.mark.anyio
 async def test_one_part_and_a_few_conversations_can_be_asked(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO] * 5, [[WHO, PAGES]] * 5)
     chosen = ["--part", "multi", "--limit", "2", "--seed", "7", "--deadline-ms", "5000"]
@@ -61,7 +142,6 @@ async def test_one_part_and_a_few_conversations_can_be_asked(tmp_path: Path) -> 
     assert (run.header.limit, run.header.seed, run.header.deadline_ms) == (2, 7, 5000)
 
 
-@pytest.mark.anyio
 async def test_where_no_question_is_answered_the_command_fails(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [BROKEN], [])
     result = await invoke(["run", world, "--out", tmp_path / "run"])
@@ -69,7 +149,6 @@ async def test_where_no_question_is_answered_the_command_fails(tmp_path: Path) -
     assert "No question was answered." in result.output
 
 
-@pytest.mark.anyio
 async def test_a_run_takes_the_name_that_it_was_given_last(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
     for name, expected in (([], "loreglass"), (["--name", "mine"], "mine"), ([], "mine")):

@@ -7,7 +7,7 @@ from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.model_judge import version_of
 from evaluation.judging.verdicts import Judgement, Verdict, VerdictCache, key_of, verdict_file
 from evaluation.record import TurnRecord
-from evaluation.scoring.scored import Scored, case_of
+from evaluation.scoring.protocols import Scored, case_of
 from tests.unit.evaluation.records import answered, turn_of
 
 Prediction = dict[str, Any]

@@ -16,8 +16,7 @@ from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.paper_tables import systems_at
 from evaluation.scoring.intervals import estimate
 from evaluation.scoring.measures import measure
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, case_of
+from evaluation.scoring.protocols import Protocol, Scored, case_of
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.scoring.intervals import compare_pairs, estimate, holm, sign_flip_p
 from evaluation.scoring.measures import measure
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored
+from evaluation.scoring.protocols import Protocol, Scored
 from tests.unit.evaluation.scoring.predictions import conversation, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026

@@ -8,8 +8,7 @@ import pytest
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.scoring.measures import Measure, measure
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored
+from evaluation.scoring.protocols import Protocol, Scored
 from loreglass_client.models import Explanation, SearchResult
 from tests.unit.evaluation.records import answered, turn_of
 

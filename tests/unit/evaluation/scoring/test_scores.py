@@ -8,8 +8,7 @@ import pytest
 from evaluation.judging.text import Cut, overlap
 from evaluation.judging.verdicts import HUMAN, Judgement, Verdict
 from evaluation.scoring.measures import scores_of
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import NotJudged, Scored, score_records
+from evaluation.scoring.protocols import NotJudged, Protocol, Scored, score_records
 from tests.unit.evaluation.scoring.predictions import JUDGED, conversation, keep_verdict, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evaluation.data.model import AnswerType, Truth
 from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.text import exact_match, is_refusal, normalise, says, word_f1
-from evaluation.scoring.scored import Scored, case_of
+from evaluation.scoring.protocols import Scored, case_of
 from evaluation.scoring.spans import marked_questions, span_scores
 from loreglass_client.models import Citation, CitationKind
 from tests.unit.evaluation.records import answered, turn_of

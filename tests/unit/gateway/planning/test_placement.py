@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from structlog.testing import capture_logs
 
 from chassis.errors import DependencyUnavailable
-from chassis.validation import from_environment
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import WrongSettings
+from chassis.validation import from_environment
 from contracts.operations import Info
 from gateway.clients.services import Services
 from gateway.planning.placement import Cards, PlacementPlan, ServiceShare, compare

@@ -2,22 +2,17 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evaluation.data.model import Dataset, Part, Scorer
+from evaluation.data.model import Part, Scorer
 from evaluation.judging.rule_judge import RuleJudge
-from evaluation.runs.asking import Asking
-from evaluation.runs.running import Gateway, Made, System, Task, make_run
-from evaluation.runs.store import Run
+from evaluation.reporting.formatting import Unit, format_figure
+from evaluation.runs.running import Made
 from evaluation.scoring.measures import measure, scores_of
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, score_records
+from evaluation.scoring.protocols import Protocol, Scored, score_records
 from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 
 
@@ -67,7 +62,11 @@ def _print_benchmark(scored: Sequence[Scored], console: Console) -> None:
     """Print the score of InfoSeek, E-VQA or OK-VQA if the questions are theirs."""
     names = {"benchmark_score": "the benchmark's own score", "harmonic_score": "harmonic mean of both splits"}
     scores = {label: measure(name, Protocol.KDD_CUP_2025).of(scored) for name, label in names.items()}
-    if shares := [f"{label} {_percent(share)}" for label, share in scores.items() if not math.isnan(share)]:
+    if shares := [
+        f"{label} {format_figure(share, Unit.SHARE)}"
+        for label, share in scores.items()
+        if not math.isnan(share)
+    ]:
         exact = any(each.record.truth and each.record.truth.scorer is Scorer.EVQA for each in scored)
         hint = "; exact match alone, `eval judge --judge bem` adds BEM" if exact else ""
         console.print(", ".join(shares) + hint, highlight=False, markup=False, soft_wrap=True)
@@ -104,15 +103,17 @@ def print_spans(name: str, scores: SpanScores, console: Console) -> None:
     table.add_row(
         f"{outcomes.answerable} + {outcomes.unanswerable}",
         *outcome_cells(outcomes),
-        *(_percent(share) for share in (scores.exact, scores.f1)),
-        _number(scores.words_median),
-        f"{_number(scores.p95_ms)} ms",
+        *(format_figure(share, Unit.SHARE) for share in (scores.exact, scores.f1)),
+        format_figure(scores.words_median, Unit.COUNT),
+        f"{format_figure(scores.p95_ms, Unit.COUNT)} ms",
     )
     console.print(table)
     shares = {"HasAns EM": scores.has_exact, "F1": scores.has_f1, "NoAns": scores.no_answer}
-    summary = ", ".join(f"{name} {_percent(share)}" for name, share in shares.items())
-    summary += f"; the answer or the closest passage holds a gold answer: {_percent(scores.held)}"
-    summary += f"; an answer in ten is longer than {_number(scores.words_p90)} words"
+    summary = ", ".join(f"{name} {format_figure(share, Unit.SHARE)}" for name, share in shares.items())
+    summary += (
+        f"; the answer or the closest passage holds a gold answer: {format_figure(scores.held, Unit.SHARE)}"
+    )
+    summary += f"; an answer in ten is longer than {format_figure(scores.words_p90, Unit.COUNT)} words"
     console.print(summary, highlight=False, markup=False)
     console.print(_LEGEND, style="dim", soft_wrap=True)
 
@@ -133,38 +134,6 @@ def outcome_table(title: str, first: str) -> Table:
 def outcome_cells(outcomes: Outcomes) -> list[str]:
     """The cells below the outcomes' headings."""
     return [
-        _percent(share) for share in (outcomes.right, outcomes.wrong, outcomes.not_known, outcomes.answered)
+        format_figure(share, Unit.SHARE)
+        for share in (outcomes.right, outcomes.wrong, outcomes.not_known, outcomes.answered)
     ]
-
-
-def _percent(share: float) -> str:
-    return "–" if math.isnan(share) else f"{100 * share:.1f} %"
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.0f}"
-
-
-async def ask_several(
-    dataset: Dataset,
-    folder: Path,
-    systems: Sequence[str],
-    asking: Asking,
-    gateway: Gateway,
-    choice: Mapping[str, Any],
-) -> list[Run]:
-    """Each system's run in `folder`/<its name>, complete.
-
-    What was asked before is not asked again. One at a time, so that no system waits for another's questions.
-    Raises `RunStopped` and `RunError`; what has been answered until then is kept.
-    """
-    runs = []
-    for name in systems:
-        system = System.named(name)
-        asked = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
-        task = Task(dataset, folder / name, asked, name, choice)
-        made = await make_run(task, gateway)
-        if made.stopped:
-            raise made.stopped
-        runs.append(made.run)
-    return runs

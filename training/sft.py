@@ -1,16 +1,55 @@
-"""Mix the samples of several tasks into one training set, in a seeded order."""
+"""LoRA by supervised fine-tuning: TRL's SFTTrainer on the samples of one or several tasks.
+
+An interrupted run gives the same result: the order of data is seeded, and checkpoints hold the optimiser, the
+schedule and the states of all random generators.
+"""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
+from typing import Any
+
+from pydantic import Field, field_validator
 
 from evaluation.data.progress import bar
-from training.chat import Chats, Turn, UnfitSample
-from training.config import WrongConfig
-from training.samples import ConversationSample, Label, Part, RejectedRow, Task, read_folders
-from training.sft.settings import SftConfig
+from training.chat import Chats, Turn, UnfitSample, replies
+from training.config import LoraSettings, ModelSettings, RunSettings, WrongConfig
+from training.models import load, with_lora
+from training.runs import Prediction, RunFolder
+from training.samples import CONVERSATIONS, ConversationSample, Label, Part, RejectedRow, Task, read_folders
+from training.trainers import arguments, train_between
+
+
+class SftConfig(RunSettings):
+    """One model on several tasks at once (BlackPearl, section 3.3).
+
+    `data`: folders that `loreglass train data` wrote. `adapter`: a LoRA to go on from. `refusal_share`: at
+    most this share of the answers to learn are refusals; None: as they come (Table 6: fewer is better).
+    `max_prompt_tokens`, `max_reply_tokens`: longer samples are left out by name.
+    """
+
+    data: tuple[Path, ...] = ()
+    tasks: tuple[Task, ...] = Field(default=(Task.QUERY, Task.RERANK, Task.ANSWER), min_length=1)
+    model: ModelSettings
+    adapter: Path | None = None
+    lora: LoraSettings = LoraSettings()
+    refusal_share: float | None = Field(default=None, ge=0, lt=1)
+    max_prompt_tokens: int = Field(default=8192, ge=1)
+    max_reply_tokens: int = Field(default=75, ge=1)
+
+    @field_validator("tasks")
+    @classmethod
+    def _are_conversations(cls, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+        others = [task.value for task in tasks if task not in CONVERSATIONS]
+        if others:
+            raise ValueError(f"{others[0]} is no task of a language model")
+        return tasks
+
+
+FILTER_TOKENS = 448
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +72,70 @@ class Mixture:
     train: tuple[Located, ...]
     held_out: tuple[Located, ...]
     left_out: tuple[RejectedRow, ...]
+
+
+def finetune(config: SftConfig, run: RunFolder) -> None:
+    """Train or continue; write the adapter, and replies to the held-out part before and after.
+
+    Raises `WrongConfig`, `UnreadableData` and `RunRefused`.
+    """
+    from datasets import Dataset
+    from trl import SFTConfig as TrlConfig
+    from trl import SFTTrainer
+
+    collated = {"dataset_kwargs": {"skip_prepare_dataset": True}, "max_length": None}
+    trl_config = arguments(config, config.model, run, TrlConfig, **collated)
+    loaded = load(config.model)
+    chats = Chats(loaded.processor)
+    mixture = read_mixture(config, chats)
+    run.leave_out(mixture.left_out)
+
+    def collate(rows: Sequence[dict[str, int]]) -> dict[str, Any]:
+        return chats.training_inputs([mixture.train[row["place"]].turn for row in rows])
+
+    trainer = SFTTrainer(
+        model=with_lora(loaded, config.lora, config.seed, config.adapter),
+        args=trl_config,
+        train_dataset=Dataset.from_dict({"place": list(range(len(mixture.train)))}),
+        data_collator=collate,
+        processing_class=loaded.processor,
+    )
+
+    def predict(share: Sequence[Located]) -> list[Prediction]:
+        return predictions(trainer.model, chats, share, _most_tokens(config), config.device_batch_size)
+
+    train_between(trainer, run, mixture.held_out, predict)
+    run.finish(_summary(config, mixture))
+
+
+def predictions(
+    model: Any, chats: Chats, located: Sequence[Located], most_tokens: int, batch_size: int = 1
+) -> list[Prediction]:
+    """Return the model's replies to samples."""
+    texts = replies(model, chats, [each.turn for each in located], most_tokens, batch_size)
+    return [
+        Prediction.of(each.sample, reply.text, reply.confidence)
+        for each, reply in zip(
+            located, bar(texts, "replying to the held-out part", len(located)), strict=True
+        )
+    ]
+
+
+def _most_tokens(config: SftConfig) -> int:
+    return max(config.max_reply_tokens, FILTER_TOKENS if Task.FILTER in config.tasks else 0)
+
+
+def _summary(config: SftConfig, mixture: Mixture) -> dict[str, Any]:
+    by_task = Counter(each.sample.task.value for each in mixture.train)
+    return {
+        "kind": "sft",
+        "model": config.model.weights,
+        "preset": config.model.preset,
+        "samples": dict(by_task),
+        "refusals": sum(each.sample.source.value == "refusal" for each in mixture.train),
+        "held_out": len(mixture.held_out),
+        "left_out": len(mixture.left_out),
+    }
 
 
 def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
@@ -98,7 +201,6 @@ def _fitting(
 
 
 def place_of(sample: ConversationSample) -> str:
-    """Describe the sample, its turn and its run."""
     origin = sample.origin
     turn = f"{origin.run}, interaction {origin.interaction_id}"
     return f"{sample.task.value} sample {sample.id} ({turn})"
