@@ -24,9 +24,9 @@ class Risk(StrEnum):
 
 
 RISKS: Mapping[Risk, Mapping[str, float]] = {
-    Risk.CAREFUL: {"answer_confidence": 0.70, "supported": 0.70},
+    Risk.CAREFUL: {"answer_confidence": 0.65, "supported": 0.70},
     Risk.BALANCED: {},
-    Risk.EAGER: {"answer_confidence": 0.45, "supported": 0.50},
+    Risk.EAGER: {"answer_confidence": 0.40, "supported": 0.50},
 }
 """Changes to the packaged thresholds, which are those of `balanced`."""
 

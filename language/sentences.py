@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from language.words import memoize, word_set
 
 _SHORTENED = word_set("""
-    mr mrs ms mme dr prof rev hon gen col capt lt sgt maj cmdr adm gov sen rep pres st ste sr jr mt ft no nos
+    mr mrs ms mme dr prof rev hon gen col capt lt sgt maj cmdr adm gov sen rep pres st ste sr jr mt ft nos
     nr vs approx ca c cf sec vol fig figs ed eds pp p bros ave blvd rd str tel est max min incl excl
     jan feb mar apr jun jul aug sep sept oct nov dec
 """)
@@ -20,7 +20,7 @@ _STARTERS = word_set("""
 _BREAK = re.compile(
     r"(?:(?<![.!?…])[.!?…]+[\"'”’)\]]*(?:\[\d{1,3}\])*\s+(?=[\"'“‘«(\[]*(?:[^\W_a-zß-ÿ]|[a-z][A-Z]))|[。！？]|\n)"
 )
-_LAST_WORD = re.compile(r"(?:^|[\s\"'“‘(\[])((?:\w\.)*\w+)\.[\"'”’)\]]*\s*\Z")
+_LAST_WORD = re.compile(r"(?:^|[\s\"'“‘(\[\-–/])((?:\w\.)*\w+)\.[\"'”’)\]]*\s*\Z")
 _NEXT_WORD = re.compile(r"[\"'“‘«(\[]*(\w+)")
 _WINDOW = 24
 """Characters before a full stop that may hold an abbreviation; a longer word is none."""
@@ -58,6 +58,8 @@ def _belongs_to_word(text: str, mark: re.Match[str]) -> bool:
         return False
     word = before.group(1)
     following = _NEXT_WORD.match(text, mark.end())
+    if word.casefold() == "no":  # "No. 5", but not "They said no."
+        return following is not None and following.group(1)[0].isdigit()
     if word.casefold() in _ENDING:
         return following is None or following.group(1) not in _STARTERS
     initial = len(word) == 1 and word.isalpha() and word.isupper() and word != "I"

@@ -22,13 +22,7 @@ from chassis.models.windows import question_text
 from evaluation.judging.text import says
 from services.reader.engine import Query
 from services.reader.engines.builtin import CrossEncoderModel
-from services.reader.engines.extractive import (
-    FEATURES,
-    ExtractiveReader,
-    ReadingOptions,
-    features,
-    uncalibrated,
-)
+from services.reader.engines.extractive import FEATURES, ExtractiveReader, ReadingOptions, uncalibrated
 from services.verifier.engines import builtin as verifier
 from training.onnx_export import CARD
 from training.reader.tasks import ReadingTask, find_passage
@@ -56,15 +50,9 @@ def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Obser
     """Yield an observation for each task."""
     reader = ExtractiveReader(CrossEncoderModel(model), options=ReadingOptions(curve=uncalibrated(_WIDE)))
     for task in tqdm(tasks, unit="question", mininterval=10):
-        answers = reader.read(Query(task.question, task.subject), task.passages, _MOST_READ)
-        candidates = tuple(
-            (
-                features(_margin(each.probability), bool(task.subject), each.passage, task.passages),
-                says(each.spoken, task.golds),
-            )
-            for each in answers
-        )
-        best = [(answers[0].spoken, task.passages[answers[0].passage])] if answers else []
+        ranked = reader.rank(Query(task.question, task.subject), task.passages, _MOST_READ)
+        candidates = tuple((list(vector), says(each.spoken, task.golds)) for each, vector in ranked)
+        best = [(answer.spoken, task.passages[answer.passage]) for answer, _ in ranked[:1]]
         listed = [
             (text, passage)
             for text in (*task.other_answers[:1], *task.golds[:1])
@@ -81,10 +69,6 @@ def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Obser
 def _support(model: CrossEncoder, task: ReadingTask, answer: str, evidence: str) -> verifier.Support | None:
     question = question_text(task.question, task.subject)
     return verifier.measure_support(model, question, answer, [evidence])
-
-
-def _margin(probability: float) -> float:
-    return _WIDE * float(np.log(probability / (1 - probability)))
 
 
 def reader_curve(observations: Sequence[Observation]) -> LogisticCurve:

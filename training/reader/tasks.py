@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from gateway.steps.evidence import chunk_text
 from services.reader.engine import Passage, PassageKind
 from training.reader.bm25 import Bm25
 from training.reader.rows import passages_of, places, questions_of, squad_rows
@@ -55,7 +56,7 @@ def _squad_tasks(file: Path, limit: int, depth: int, draw: Random) -> list[Readi
         best = [paragraphs[place] for place in search.best(row.question, depth)]
         golds = tuple(row.passage[start:end] for start, end in row.spans)
         others = {answer for _, text in best for answer in answers[text]} - set(golds)
-        passages = tuple(Passage(text, title) for title, text in best)
+        passages = tuple(Passage(chunk, title) for title, text in best for chunk in chunk_text(text))
         tasks.append(ReadingTask(row.question, None, golds, passages, tuple(sorted(others)), "squad"))
     return tasks
 
@@ -74,16 +75,18 @@ def _own_tasks(file: Path, limit: int, draw: Random) -> list[ReadingTask]:
 
 def _tasks_of(entry: dict[str, Any], answers: set[str], source: str, draw: Random) -> Iterator[ReadingTask]:
     questions = list(questions_of(entry))
-    passages = tuple(_passage(each) for each in passages_of(entry))
+    passages = tuple(chunk for each in passages_of(entry) for chunk in _chunks(each))
     for each in draw.sample(questions, min(_QUESTIONS_EACH, len(questions))):
         others = tuple(sorted(answers - set(each.accepted)))
         yield ReadingTask(each.text, each.subject or None, each.accepted, passages, others, source)
 
 
-def _passage(entry: dict[str, Any]) -> Passage:
+def _chunks(entry: dict[str, Any]) -> Iterator[Passage]:
+    """Yield a passage in chunks, as the gateway sends pages to the reader."""
     kinds = {kind.value: kind for kind in PassageKind}
     kind = kinds.get(entry.get("kind", ""), PassageKind.PAGE)
-    return Passage(entry["text"], entry.get("title") or "", kind)
+    for text in chunk_text(entry["text"]) if kind is PassageKind.PAGE else [entry["text"]]:
+        yield Passage(text, entry.get("title") or "", kind)
 
 
 def _thing(entry: dict[str, Any]) -> str:

@@ -5,8 +5,11 @@ The margin of a span is its start and end logit less those of [CLS] in the same 
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from math import log1p
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 from chassis.calibration import LogisticCurve
 from chassis.models.windows import Window, question_text
 from language.sentences import Sentence, sentences
+from language.words import content_stems
 from services.reader.engine import Answer, Passage, PassageKind, Query, Span
 from services.reader.engines.rows import say_cell, with_named_rows
 from services.reader.engines.spoken import MOST_SPOKEN, as_sentence, speak, speak_attribute
@@ -28,10 +32,14 @@ _NEGLIGIBLE = 0.01
 """Below this probability a span is not worth sending: no caller answers at one in a hundred."""
 
 
-FEATURES = ("margin", "rank", "named", "record", "print", "margin_named", "margin_record", "margin_print")
+FEATURES = (
+    *("margin", "rank", "named", "record", "print", "margin_named", "margin_record", "margin_print"),
+    "fewer_words",
+)
 """Inputs of the probability. "rank": 1 for the first page of the search, 1/2 for the second; 0 for what is no
 page. "named": the question is about a thing with a known name. "record", "print": the passage is an attribute
-of a thing, or text in the photo.
+of a thing, or text in the photo. "fewer_words": how much less of the question's words the sentence has than
+the candidate sentence that has most of them, in 0..1.
 """
 
 
@@ -96,6 +104,28 @@ class ExtractiveReader:
 
     def read(self, query: Query, passages: Sequence[Passage], top_n: int = 1) -> list[Answer]:
         """See the protocol."""
+        return [answer for answer, _ in self.rank(query, passages, top_n)]
+
+    def rank(
+        self, query: Query, passages: Sequence[Passage], top_n: int
+    ) -> list[tuple[Answer, Sequence[float]]]:
+        """Return the best answers, best first, each with its `FEATURES`."""
+        candidates = self._find_candidates(query, passages)
+        vectors = measure(query, passages, candidates)
+        probabilities = map(self._options.curve.probability, vectors)
+        scored = sorted(
+            zip(probabilities, candidates, vectors, strict=True),
+            key=lambda each: (-each[0], each[1].passage, each[1].start),
+        )
+        chosen: list[tuple[float, _Candidate, Sequence[float]]] = []
+        for probability, candidate, vector in scored:
+            if len(chosen) == top_n or probability < _NEGLIGIBLE:
+                break
+            if not any(_overlap(candidate, other) for _, other, _ in chosen):
+                chosen.append((probability, candidate, vector))
+        return [(_answer(query, passages, each, probability), vector) for probability, each, vector in chosen]
+
+    def _find_candidates(self, query: Query, passages: Sequence[Passage]) -> list[_Candidate]:
         question = question_text(query.question, query.subject)
         headings = [heading(passage) for passage in passages]
         texts = [
@@ -105,7 +135,7 @@ class ExtractiveReader:
         # Windows of like length side by side: little of a batch is padding.
         windows = sorted(self._model.windows(question, texts), key=lambda window: len(window.ids))
         split = [sentences(passage.text) for passage in passages]
-        candidates = [
+        return [
             candidate
             for window, logits in zip(windows, self._forward(windows), strict=True)
             for candidate in _candidates(
@@ -117,35 +147,39 @@ class ExtractiveReader:
                 self._options.answer_tokens,
             )
         ]
-        named = bool(query.subject)
-        scored = [
-            (self._options.curve.probability(features(each.margin, named, each.passage, passages)), each)
-            for each in candidates
-        ]
-        return [_answer(query, passages, found, probability) for probability, found in _best(scored, top_n)]
 
 
-def features(margin: float, named: bool, place: int, passages: Sequence[Passage]) -> list[float]:
-    """Return the values of `FEATURES` for an answer in `passages[place]`, which stand in the search's order.
+def measure(query: Query, passages: Sequence[Passage], candidates: Sequence[_Candidate]) -> list[list[float]]:
+    """Return the values of `FEATURES` for each candidate; the passages stand in the search's order."""
+    named = float(bool(query.subject))
+    pages_before = list(accumulate((each.kind is PassageKind.PAGE for each in passages), initial=0))
+    shares = _word_shares(query, passages, candidates)
+    most = max(shares, default=0.0)
+    vectors = []
+    for candidate, share in zip(candidates, shares, strict=True):
+        kind, margin = passages[candidate.passage].kind, candidate.margin
+        rank = 1 / (1 + pages_before[candidate.passage]) if kind is PassageKind.PAGE else 0.0
+        marks = (named, float(kind is PassageKind.ATTRIBUTE), float(kind is PassageKind.PHOTO))
+        vectors.append([margin, rank, *marks, *(margin * mark for mark in marks), most - share])
+    return vectors
 
-    `named`: the question is asked of a thing whose name is known.
+
+def _word_shares(query: Query, passages: Sequence[Passage], candidates: Sequence[_Candidate]) -> list[float]:
+    """Return how much of the question's words, in 0..1, each candidate's sentence has; rare words weigh more.
+
+    A word that is only elsewhere in the passage counts half.
     """
-    kind = passages[place].kind
-    pages_before = sum(each.kind is PassageKind.PAGE for each in passages[:place])
-    rank = 1 / (1 + pages_before) if kind is PassageKind.PAGE else 0.0
-    marks = (float(named), float(kind is PassageKind.ATTRIBUTE), float(kind is PassageKind.PHOTO))
-    return [margin, rank, *marks, *(margin * mark for mark in marks)]
-
-
-def _best(scored: Sequence[tuple[float, _Candidate]], top_n: int) -> list[tuple[float, _Candidate]]:
-    """Return the most probable candidates, of sentences that do not overlap."""
-    chosen: list[tuple[float, _Candidate]] = []
-    for probability, candidate in sorted(scored, key=lambda each: (-each[0], each[1].passage, each[1].start)):
-        if len(chosen) == top_n or probability < _NEGLIGIBLE:
-            break
-        if not any(_overlap(candidate, other) for _, other in chosen):
-            chosen.append((probability, candidate))
-    return chosen
+    stems = [content_stems(each.text) for each in passages]
+    found = Counter(stem for each in stems for stem in each)
+    question = content_stems(f"{query.subject or ''} {query.question}")
+    weights = {stem: log1p((len(passages) + 1) / (found[stem] + 0.5)) for stem in question}
+    total = sum(weights.values()) or 1.0
+    shares = []
+    for candidate in candidates:
+        sentence = passages[candidate.passage].text[candidate.sentence.start : candidate.sentence.end]
+        near, inside = question & stems[candidate.passage], question & content_stems(sentence)
+        shares.append(sum(weights[stem] for each in (near, inside) for stem in each) / (2 * total))
+    return shares
 
 
 def _answer(query: Query, passages: Sequence[Passage], candidate: _Candidate, probability: float) -> Answer:

@@ -30,6 +30,8 @@ PARAGRAPHS = [
     ["Paintings, prints, etc. are shown.", "Entry is free."],
     ["Version 2.0 was released.", "It runs on Python 3.11."],
     ["It was No. 5 in the charts.", "No. 1 was ABBA."],
+    ["They said no.", "Then they left."],
+    ["A third church was built, Trinity-St. Paul's.", "It stands."],
     ["The river is long.[12]", "It flows north.[3][4]", "It is deep."],
     ["In 1894 it burned down.", "1895 saw a new one."],
     ["iPhone sales grew.", "eBay fell."],

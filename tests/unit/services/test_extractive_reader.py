@@ -1,0 +1,61 @@
+"""How the reader chooses among answers of which the model is equally sure."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from chassis.calibration import LogisticCurve
+from chassis.models.windows import Window
+from services.reader.engine import Passage, Query
+from services.reader.engines.extractive import FEATURES, ExtractiveReader, Logits, ReadingOptions
+
+MARGIN_AND_WORDS = LogisticCurve(
+    0.0, tuple({"margin": 1.0, "fewer_words": -1.0}.get(name, 0.0) for name in FEATURES)
+)
+
+
+class SureOfYears:
+    """A model by which every year answers, and nothing else does."""
+
+    name = "years"
+
+    def windows(self, question: str, passages: Sequence[str]) -> list[Window]:
+        """Return a window of a [CLS] and the words for each passage; `ids` is 1 for a year."""
+        windows = []
+        for place, text in enumerate(passages):
+            found = list(re.finditer(r"\w+", text))
+            offsets = np.array([(-1, -1), *(word.span() for word in found)], dtype=np.int64)
+            windows.append(Window(place, (0, *(int(word[0].isdigit()) for word in found)), (), offsets))
+        return windows
+
+    def forward(self, windows: Sequence[Window]) -> list[Logits]:
+        """Return high logits at years."""
+        return [np.array([window.ids, window.ids], dtype=np.float32) for window in windows]
+
+
+@pytest.mark.parametrize(
+    ("question", "year"),
+    [
+        ("When was the lighthouse painted?", "1931"),
+        ("When was the lighthouse built?", "1874"),
+        ("When was the harbour wall finished?", "1902"),
+    ],
+)
+def test_the_sentence_with_more_of_the_question_answers(question: str, year: str) -> None:
+    reader = ExtractiveReader(SureOfYears(), options=ReadingOptions(curve=MARGIN_AND_WORDS))
+    passages = [
+        Passage("The lighthouse was built in 1874. Sailors painted the lighthouse in 1931."),
+        Passage("The wall around the harbour was finished in 1902."),
+    ]
+    answers = reader.read(Query(question), passages, top_n=3)
+    best = answers[0]
+    assert passages[best.passage].text[best.span.start : best.span.end] == year
+    assert best.probability > answers[1].probability
+
+
+def test_words_that_no_passage_has_change_nothing() -> None:
+    reader = ExtractiveReader(SureOfYears(), options=ReadingOptions(curve=MARGIN_AND_WORDS))
+    answers = reader.read(Query("Whose?"), [Passage("Built in 1874. Sold in 1931.")], top_n=2)
+    assert answers[0].probability == answers[1].probability
