@@ -44,7 +44,6 @@ def require(*names: str) -> None:
 @contextmanager
 def says_why() -> Iterator[None]:
     """End the process with 1 and a sentence if settings, data or a server are wrong."""
-    from chassis.models.pretrained import WrongWeights
     from chassis.startup import CannotStart
     from evaluation.data.model import EvaluationError
     from training.grpo.rollout import ServicesDown
@@ -55,7 +54,7 @@ def says_why() -> Iterator[None]:
     of_training = (CannotMerge, RunRefused, ServicesDown, UnreadableData, WrongConfig)
     try:
         yield
-    except (EvaluationError, *of_training, CannotStart, WrongWeights) as error:
+    except (EvaluationError, *of_training, CannotStart) as error:
         refuse(str(error))
     except KeyboardInterrupt:
         refuse("Stopped. What is done is kept: the same command goes on from there.", 130)

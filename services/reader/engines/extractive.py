@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chassis.calibration import LogisticCurve
+from chassis.models.cancellation import until_cancelled
 from chassis.models.windows import Window, question_text
 from language.sentences import Sentence, sentences
 from language.words import content_stems
@@ -169,17 +170,19 @@ def _word_shares(query: Query, passages: Sequence[Passage], candidates: Sequence
 
     A word that is only elsewhere in the passage counts half.
     """
-    stems = [content_stems(each.text) for each in passages]
+    stems = [content_stems(each.text) for each in until_cancelled(passages)]
     found = Counter(stem for each in stems for stem in each)
     question = content_stems(f"{query.subject or ''} {query.question}")
     weights = {stem: log1p((len(passages) + 1) / (found[stem] + 0.5)) for stem in question}
     total = sum(weights.values()) or 1.0
-    shares = []
+    shares: dict[tuple[int, Span], float] = {}  # several candidates may share one long sentence
     for candidate in candidates:
-        sentence = passages[candidate.passage].text[candidate.sentence.start : candidate.sentence.end]
-        near, inside = question & stems[candidate.passage], question & content_stems(sentence)
-        shares.append(sum(weights[stem] for each in (near, inside) for stem in each) / (2 * total))
-    return shares
+        place = (candidate.passage, candidate.sentence)
+        if place not in shares:
+            sentence = passages[candidate.passage].text[candidate.sentence.start : candidate.sentence.end]
+            near, inside = question & stems[candidate.passage], question & content_stems(sentence)
+            shares[place] = sum(weights[stem] for each in (near, inside) for stem in each) / (2 * total)
+    return [shares[each.passage, each.sentence] for each in candidates]
 
 
 def _answer(query: Query, passages: Sequence[Passage], candidate: _Candidate, probability: float) -> Answer:
