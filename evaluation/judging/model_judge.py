@@ -109,6 +109,7 @@ class ModelJudge:
 
         chat: Any = judge_messages(case.question, case.gold, case.answer)
         manner: _Manner | None = self._manner
+        before = manner
         while manner is not None:
             try:
                 completion = await self._client.chat.completions.create(
@@ -118,8 +119,10 @@ class ModelJudge:
                 if (manner := _plainer(manner, str(error))) is None:
                     raise
             else:
-                self._manner = manner
                 break
+        if manner is not None and manner != before:  # a late reply in a richer manner changes nothing
+            self._manner = manner
+            log.info("judge_asked_plainer", form=(manner.form or {}).get("type", "text"))
         return _words(completion)
 
 

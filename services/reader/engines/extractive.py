@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chassis.calibration import LogisticCurve
-from chassis.models.cancellation import until_cancelled
 from chassis.models.windows import Window, question_text
 from language.sentences import Sentence, sentences
 from language.words import content_stems
@@ -170,7 +169,7 @@ def _word_shares(query: Query, passages: Sequence[Passage], candidates: Sequence
 
     A word that is only elsewhere in the passage counts half.
     """
-    stems = [content_stems(each.text) for each in until_cancelled(passages)]
+    stems = [content_stems(each.text) for each in passages]
     found = Counter(stem for each in stems for stem in each)
     question = content_stems(f"{query.subject or ''} {query.question}")
     weights = {stem: log1p((len(passages) + 1) / (found[stem] + 0.5)) for stem in question}
