@@ -18,7 +18,7 @@ from chassis.vectors.port import Origin
 from corpus.chunking import Passage, cut_page
 from corpus.ingest import Source
 from corpus.items import PageItem, PhotoItem, page_item, prepare_photo
-from corpus.jsonl import ManifestError, Rejected
+from corpus.manifests import ManifestError, Rejected
 from corpus.pages import Block, BlockKind, Page
 from corpus.records import PhotoRecord
 from corpus.values import plain_text, web_url

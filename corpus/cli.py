@@ -27,9 +27,9 @@ from corpus.ingest import (
     ingest_pages,
     ingest_photos,
 )
-from corpus.jsonl import ManifestError
 from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, print_failure
 from corpus.lifecycle import app as app  # the commands of this module join it
+from corpus.manifests import ManifestError
 from corpus.settings import corpus_settings
 
 PICTURES = Path("var/pictures")

@@ -19,7 +19,7 @@ from contracts.image_search import ImageItem, ImageItems
 from contracts.text_search import Chunks
 from corpus.folders import FolderFile
 from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
-from corpus.jsonl import Rejected
+from corpus.manifests import Rejected
 from corpus.pipeline import Batching, OnRecord, Outcome, Pipeline, Progress, Remark, Tally
 from corpus.records import count_photos, read_photos, read_pictures
 from corpus.settings import write_token

@@ -17,7 +17,7 @@ from chassis.vectors.port import Origin
 from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
 from corpus.chunking import cut_page
-from corpus.jsonl import Rejected, Unusable, check_file
+from corpus.manifests import Rejected, Unusable, check_file
 from corpus.pages import NoContent, Page
 from corpus.reading import read_page
 from corpus.records import LARGEST_PHOTO, PageRecord, PhotoRecord, read_pages, read_photos

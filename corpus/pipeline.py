@@ -14,7 +14,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from chassis.errors import LoreglassError
 from contracts.errors import ErrorKind
 from corpus.items import Item
-from corpus.jsonl import Rejected
+from corpus.manifests import Rejected
 from corpus.versions import Version
 
 Batch = Sequence[Item | Rejected]

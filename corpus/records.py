@@ -11,7 +11,7 @@ from typing import Any
 
 from chassis.vectors.port import Origin
 from corpus.folders import FolderFile, file_in, has_number, thing_in
-from corpus.jsonl import (
+from corpus.manifests import (
     Rejected,
     Span,
     Unusable,

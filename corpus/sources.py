@@ -13,8 +13,8 @@ from urllib.parse import quote
 from chassis.vectors.port import Origin
 from contracts.documents import MOST_PLACES
 from corpus.folders import FolderFile, files_in
-from corpus.jsonl import ManifestError, open_manifest, spans
-from corpus.jsonl import Rejected as Rejected  # one of the records that a source gives
+from corpus.manifests import ManifestError, open_manifest, spans
+from corpus.manifests import Rejected as Rejected  # one of the records that a source gives
 from corpus.pages import PAGE_FORMATS
 
 _COUNTED = 2**40

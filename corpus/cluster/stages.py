@@ -17,7 +17,7 @@ from chassis.errors import DependencyUnavailable, Internal, LoreglassError
 from chassis.http.calls import ServiceClient, http_client
 from corpus.ingest import PAGES, SENDING, Index
 from corpus.items import prepare_page, prepare_photo
-from corpus.jsonl import ManifestError, Rejected, Span, spans
+from corpus.manifests import ManifestError, Rejected, Span, spans
 from corpus.pipeline import Outcome, Pipeline
 from corpus.records import (
     PageRecord,

@@ -11,7 +11,7 @@ from chassis.picture_cache import PictureCache
 from corpus.articles import Article, Pictures, article_pages, article_pictures, read_articles
 from corpus.ingest import PAGES, IngestOptions, index_source
 from corpus.items import PageItem, PhotoItem
-from corpus.jsonl import ManifestError, Rejected
+from corpus.manifests import ManifestError, Rejected
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live

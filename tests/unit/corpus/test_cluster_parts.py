@@ -20,7 +20,7 @@ from corpus.cluster.ingest import ClusterOptions, require_points
 from corpus.cluster.stages import Claims, Part, Result, Row, Target, cut, prepare, read, row_of
 from corpus.ingest import IMAGES, PAGES, IngestOptions
 from corpus.items import prepare_page
-from corpus.jsonl import ManifestError, Rejected, json_lines, spans
+from corpus.manifests import ManifestError, Rejected, json_lines, spans
 from corpus.pipeline import Outcome
 from corpus.records import read_pages, read_photos
 from corpus.sources import SourceName, manifest_digest

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from corpus.folders import thing_in
-from corpus.jsonl import ManifestError, Rejected
+from corpus.manifests import ManifestError, Rejected
 from corpus.pages import PageFormat
 from corpus.records import LARGEST_PHOTO, PageRecord, PhotoRecord, count_photos, read_pages, read_photos
 from corpus.sources import count_records, manifest_digest

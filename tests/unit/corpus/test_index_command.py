@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from chassis.errors import DependencyUnavailable
 from corpus.cli import app, index
 from corpus.ingest import IngestOptions, IngestReport
-from corpus.jsonl import Rejected
+from corpus.manifests import Rejected
 
 
 def run(report: IngestReport) -> tuple[int, str]:

@@ -21,7 +21,7 @@ from chassis.vectors.routes import collections_router, documents_router, indexin
 from contracts.collections import Indexed
 from contracts.image_search import ImageItems
 from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos
-from corpus.jsonl import Rejected
+from corpus.manifests import Rejected
 from corpus.versions import Patience
 from services.image_search.engine import replace_photos
 from services.text_search.app import create_app

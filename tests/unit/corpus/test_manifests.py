@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from corpus import jsonl
+from corpus import manifests
 from corpus.items import PageItem, page_items
-from corpus.jsonl import ManifestError, Rejected
+from corpus.manifests import ManifestError, Rejected
 from corpus.records import LARGEST_PHOTO, PhotoRecord, read_pages, read_photos
 from corpus.sources import count_records, manifest_digest, name_of
 from corpus.values import moment
@@ -180,15 +180,15 @@ def test_dates_are_read_in_the_web_s_two_forms(text: str, expected: datetime | N
 @pytest.mark.parametrize(
     "count",
     [
-        lambda manifest: sum(span.records for span in jsonl.spans(manifest, 1, 1)),
-        lambda manifest: len(list(jsonl.json_lines(manifest))),
+        lambda manifest: sum(span.records for span in manifests.spans(manifest, 1, 1)),
+        lambda manifest: len(list(manifests.json_lines(manifest))),
     ],
     ids=["spans", "records"],
 )
 def test_a_line_without_an_end_is_never_held_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: Callable[[Path], int]
 ) -> None:
-    monkeypatch.setattr(jsonl, "LONGEST_LINE", 2**16)
+    monkeypatch.setattr(manifests, "LONGEST_LINE", 2**16)
     manifest = tmp_path / "pages.jsonl"
     with manifest.open("wb") as stream:
         stream.write(b"x" * 4096)
