@@ -126,7 +126,7 @@ def memory_mib(pid: int) -> float:
 
 
 def serve(app: ASGIApp, port: int) -> None:
-    """Serve on loopback until told to stop."""
+    """Serve on loopback until the process gets SIGINT or SIGTERM."""
     uvicorn.run(
         app,
         port=port,

@@ -222,7 +222,7 @@ class _Weight:
 
 
 class _Place(NamedTuple):
-    """Where a text stands. `block`: the element whose line it is part of."""
+    """The place of a text. `block`: the element whose line it is part of."""
 
     block: HtmlElement
     is_link: bool = False

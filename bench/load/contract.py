@@ -136,7 +136,7 @@ def request_name(reply: Reply, ms: float, deadline_ms: float, trouble: str) -> s
 
 
 def verdicts(counts: Mapping[str, int]) -> list[Verdict]:
-    """Return all objectives for a run in which so many requests of each name were sent."""
+    """Return all objectives; the argument counts the requests of each name in the run."""
     requests = sum(counts.values())
 
     def count(*names: str) -> int:

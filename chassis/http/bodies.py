@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON is counted while it comes in, whoever reads it then; forms are read within limits.
+"""Bodies of requests: JSON is limited while it is received, before parsing; forms are read within limits.
 
 A request is refused at once; the protocol throws away what the caller still sends. A request that may bring a
 photo is JSON, or a form with the same JSON in `request` and a file in `image`.

@@ -1,4 +1,4 @@
-"""What callers hold of an app: open connections and bodies in memory, in all and of one address or tenant.
+"""Limits on open connections and on bodies in memory, in all and for one address or tenant.
 
 Where there is no room, those give way that rest longest, or that grow too slowly for what they hold.
 """
@@ -200,7 +200,7 @@ class Upload:
 
 
 class UploadBudget:
-    """A body has its place as soon as its length is declared, so that who is refused need not send it.
+    """Reserve memory when the length is declared, so that a refused client need not send the body.
 
     Where there is no room left, bodies that grow too slowly for what they hold give way, first the one that
     has most of its own still to come. One address has at most `share_per_address` of the room, and one

@@ -56,20 +56,20 @@ async def judge_run(run: Run, judging: Judging) -> tuple[Signals, int]:
 async def verdicts_on_answers(
     run: Run, judging: Judging, which: str
 ) -> tuple[dict[str, Judgement], frozenset[str]]:
-    """Of the answers of that kind, by interaction id, and those of which the judge failed to say anything.
+    """Return verdicts on the answers of that kind by interaction id, and the ids for which the judge failed.
 
     They are kept in a file of their own beside the verdicts on given answers. Raises `JudgeDown`.
     """
-    said = as_given(run.records, which)
-    cases = [case_of(record, judging.cut) for record in said]
+    answers = as_given(run.records, which)
+    cases = [case_of(record, judging.cut) for record in answers]
     with _cache(run, judging.judge.name, which) as cache:
         judgements = await judge_all(cases, judging.judge, concurrency=judging.concurrency, cache=cache)
     unjudged = frozenset(name for name, judgement in judgements.items() if judgement.failed)
-    return _by_protocol(said, judgements, judging.cut), unjudged
+    return _by_protocol(answers, judgements, judging.cut), unjudged
 
 
 def _cache(run: Run, judge: str, which: str) -> VerdictCache:
-    """The rules cost nothing and may have changed; what a model said of given answers holds here too."""
+    """Return the cache. It also reads a model's verdicts on given answers; rules judge anew."""
     names = {kind: f"{judge}:{kind}" for kind in (PROPOSED, DRAFT)}
     if judge == RuleJudge.name:
         return VerdictCache(verdict_file(run.folder, names[which]), fresh=True)
@@ -78,9 +78,9 @@ def _cache(run: Run, judge: str, which: str) -> VerdictCache:
 
 
 def _by_protocol(
-    said: Sequence[TurnRecord], judgements: Mapping[str, Judgement], cut: Cut
+    answers: Sequence[TurnRecord], judgements: Mapping[str, Judgement], cut: Cut
 ) -> dict[str, Judgement]:
-    scored: list[Scored] = with_judgements(said, judgements, cut)
+    scored: list[Scored] = with_judgements(answers, judgements, cut)
     return {
         each.record.interaction_id: Judgement(each.verdict(PROTOCOL), each.judgement.why) for each in scored
     }
@@ -106,13 +106,13 @@ def thresholds_of(run: Run) -> dict[str, float]:
 
 
 def pipeline_of(run: Run) -> str:
-    """Who answered."""
+    """Return the name of the pipeline that answered."""
     traced = {record.trace.pipeline for record in run.records if record.trace}
     return run.header.pipeline or (traced.pop() if len(traced) == 1 else run.header.name)
 
 
 def questions_of(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
-    """What was asked, so that a part of a dataset is known for one."""
+    """Return the keys of all questions, so that runs on a part of a dataset can be compared."""
     return {
         (record.session_id, record.interaction_id, record.question) for run in runs for record in run.records
     }

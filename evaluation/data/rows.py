@@ -88,7 +88,7 @@ _UNSENDABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 class BadRow(Exception):
-    """Why a row cannot be asked. `kind` as in `Rejected`."""
+    """The reason to reject a row. `kind` as in `Rejected`."""
 
     def __init__(self, kind: str, why: str) -> None:
         """`why`: a sentence."""

@@ -128,7 +128,7 @@ class ModelJudge:
 
 @dataclass(frozen=True, slots=True)
 class _Manner:
-    """How verdicts are asked for. Servers that refuse a manner are asked in the next plainer one."""
+    """Options of a request for a verdict. If a server refuses them, the next plainer ones are tried."""
 
     form: dict[str, Any] | None
     temperature: float | None = 0.0
@@ -173,7 +173,7 @@ def undisputed(case: Case) -> Judgement | None:
 
 
 def version_of(judge: str) -> str:
-    """Of the rules that the judge of that name is told, now; only models are told any."""
+    """Return the version of the rules in a model judge's prompt; empty for other judges."""
     return VERSION if judge.startswith(MODEL) else ""
 
 

@@ -116,25 +116,25 @@ def open_cut(tokenizer: Path | None) -> Cut:
 _NOT_PLAIN = re.compile(r"[^a-z0-9\s]")
 
 
-def literal_refusal(said: str) -> bool:
+def literal_refusal(answer: str) -> bool:
     """KDD Cup 2025's rule: these very characters, in any case; a typographic apostrophe is another."""
-    return "i don't know" in said.lower()
+    return "i don't know" in answer.lower()
 
 
-def plain_refusal(said: str) -> bool:
+def plain_refusal(answer: str) -> bool:
     """CRAG-MM 2026's rule: all but a-z, 0-9 and white space is taken out first, apostrophes too."""
-    plain = _NOT_PLAIN.sub("", said.lower())
+    plain = _NOT_PLAIN.sub("", answer.lower())
     return "i dont know" in plain or "i do not know" in plain
 
 
-def refusal_by_all(said: str) -> bool:
+def refusal_by_all(answer: str) -> bool:
     """Whether both kits take it for missing, so that no judge needs to be asked."""
-    return literal_refusal(said) and plain_refusal(said)
+    return literal_refusal(answer) and plain_refusal(answer)
 
 
-def repeats(said: str, gold: str) -> bool:
+def repeats(answer: str, gold: str) -> bool:
     """The kits' exact match."""
-    return said.strip().lower() == gold.strip().lower()
+    return answer.strip().lower() == gold.strip().lower()
 
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -148,40 +148,40 @@ def normalise(text: str) -> str:
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(said: str, golds: Sequence[str]) -> float:
+def exact_match(answer: str, golds: Sequence[str]) -> float:
     """1 if the answer is one of the golds, else 0. No golds: 1 if nothing is said."""
-    return max(float(normalise(said) == gold) for gold in _targets(golds))
+    return max(float(normalise(answer) == gold) for gold in _targets(golds))
 
 
-def word_f1(said: str, golds: Sequence[str]) -> float:
+def word_f1(answer: str, golds: Sequence[str]) -> float:
     """The harmonic mean of precision and recall in words, 0..1, of the best gold; as `exact_match` where the
     answer or a gold is empty.
     """
-    return max(_f1(normalise(said).split(), gold.split()) for gold in _targets(golds))
+    return max(_f1(normalise(answer).split(), gold.split()) for gold in _targets(golds))
 
 
-def says(said: str, golds: Sequence[str]) -> bool:
+def says(answer: str, golds: Sequence[str]) -> bool:
     """Whether a gold stands in the answer as whole words in their order.
 
     Two spellings are tried: SQuAD's, and words as runs of letters and digits, since the first glues together
     what punctuation parts ("red/green").
     """
-    return any(_holds(spelled(said), spelled(gold)) for gold in golds for spelled in (normalise, words_of))
+    return any(_holds(spelled(answer), spelled(gold)) for gold in golds for spelled in (normalise, words_of))
 
 
 def _targets(golds: Sequence[str]) -> list[str]:
     return [gold for gold in map(normalise, golds) if gold] or [""]
 
 
-def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
-    if not said or not gold:
-        return float(said == gold)
-    shared = (Counter(said) & Counter(gold)).total()
-    return 2 * shared / (len(said) + len(gold))
+def _f1(answer: Sequence[str], gold: Sequence[str]) -> float:
+    if not answer or not gold:
+        return float(answer == gold)
+    shared = (Counter(answer) & Counter(gold)).total()
+    return 2 * shared / (len(answer) + len(gold))
 
 
-def _holds(said: str, gold: str) -> bool:
-    return bool(gold) and f" {gold} " in f" {said} "
+def _holds(answer: str, gold: str) -> bool:
+    return bool(gold) and f" {gold} " in f" {answer} "
 
 
 def words_of(text: str) -> str:

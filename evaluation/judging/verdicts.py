@@ -91,7 +91,7 @@ class Choice(StrEnum):
 
 HUMAN, BEM = Choice.HUMAN.value, Choice.BEM.value
 MODEL = "model:"
-"""What the names of models that judge begin with."""
+"""Prefix of the names of model judges."""
 FOLDER = "verdicts"
 _GIVE_UP_AFTER = 8
 

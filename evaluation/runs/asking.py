@@ -72,7 +72,7 @@ Send = Callable[[Experiment | None], Awaitable[Answer]]
 Sleep = Callable[[float], Awaitable[None]]
 
 MOST_OVERLOADS = 30
-"""How often a question that is turned away is asked again, after what Retry-After says."""
+"""Retries of a rejected question, each after its Retry-After."""
 MOST_LOSSES = 5
 """Failures in a row to reach the gateway at all after which it is given up."""
 _FIRST_PAUSE_S, _PAUSE_S, _LONGEST_PAUSE_S = 0.25, 1.0, 30.0

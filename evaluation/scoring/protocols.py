@@ -62,9 +62,9 @@ class Protocol(StrEnum):
     KDD_CUP_2025 = "kdd-cup-2025"
     CRAG_MM_2026 = "crag-mm-2026"
 
-    def missing(self, said: str) -> bool:
+    def missing(self, answer: str) -> bool:
         """Whether the (cut) answer is a refusal."""
-        return _REFUSALS[self](said)
+        return _REFUSALS[self](answer)
 
     @property
     def stops_first(self) -> bool:
@@ -103,20 +103,20 @@ Valued = dict[Unit, float]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One answer and its judgement. `said`: the cut answer that was judged; None: as the approximation cuts.
+    """One answer and its judgement. `cut_answer`: what was judged; None: cut approximately.
 
     `by_hand`: a person's verdict, which stands as it is, missing included.
     """
 
     record: TurnRecord
     judgement: Judgement
-    said: str | None = None
+    cut_answer: str | None = None
     by_hand: bool = False
 
     @property
     def answer(self) -> str:
-        """What counts of the answer; empty where there is none."""
-        return answer_to_judge(self.record, APPROXIMATE) if self.said is None else self.said
+        """The part of the answer that is judged; empty without an answer."""
+        return answer_to_judge(self.record, APPROXIMATE) if self.cut_answer is None else self.cut_answer
 
     def verdict(self, protocol: Protocol) -> Verdict:
         """What the protocol makes of it by itself, before any early stop.
@@ -127,10 +127,10 @@ class Scored:
             return self.judgement.verdict
         if self.record.answer is None:
             return Verdict.MISSING
-        said = self.answer
-        if protocol.missing(said):
+        answer = self.answer
+        if protocol.missing(answer):
             return Verdict.MISSING
-        if repeats(said, self.record.gold):
+        if repeats(answer, self.record.gold):
             return Verdict.CORRECT
         verdict = self.judgement.verdict
         return Verdict.INCORRECT if verdict is Verdict.MISSING else verdict
@@ -162,7 +162,7 @@ def answer_to_judge(record: TurnRecord, cut: Cut) -> str:
 
 
 def case_of(record: TurnRecord, cut: Cut = APPROXIMATE) -> Case:
-    """What a judge is shown of a record: the answer is cut already."""
+    """Return the case that a judge sees; its answer is cut already."""
     answer = record.answer
     return Case(
         interaction_id=record.interaction_id,

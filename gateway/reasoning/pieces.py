@@ -1,4 +1,4 @@
-"""Texts in part and without markup: evidence for prompts that hold only so much, and words that are said."""
+"""Shorten texts and remove markup: evidence for prompts of limited size, and spoken words."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -112,7 +112,7 @@ def counting_calls(*, keep: bool = False) -> Iterator[ModelCalls]:
 
 
 def count_calls(requests: int, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
-    """So many requests were sent to the model; of nobody's question when they only look after the server."""
+    """Count requests to the model and their tokens for the current question, if there is one."""
     calls = _COUNTED.get()
     if calls is not None:
         calls.count += requests
@@ -128,7 +128,7 @@ def keep_call(describe: Callable[[], ModelCall]) -> None:
 
 
 def note_missing(service: str) -> None:
-    """A reasoner asked a service in vain and goes on without it."""
+    """Note that a reasoner goes on without a service that failed."""
     calls = _COUNTED.get()
     if calls is not None:
         calls.without[service] = None

@@ -170,7 +170,7 @@ _FULL_RETRY_S = 1.0
 _SOON_S = 0.001
 """The shortest wait of a refused request."""
 _AWAY_FOR_S = 5.0
-"""How long Redis is not asked after it failed to answer; each request would wait for it."""
+"""Seconds without calls to Redis after it failed, because each request would wait for it."""
 
 log = structlog.get_logger()
 

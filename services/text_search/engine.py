@@ -1,4 +1,4 @@
-"""What the routes need from an engine, and an index from a model that makes vectors of sentences."""
+"""Protocols of the engine that the routes call and of the encoder that an index calls."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ Forward = Callable[[Sequence[TokenIds]], Sequence[Vector]]
 """A forward pass of the model over tokenised texts; one that is shared with other callers fits as well."""
 
 BGE_QUERY_INSTRUCTION = "Represent this sentence for searching relevant passages: "
-"""What the model card of bge-*-en-v1.5 puts before a query; passages stand as they are."""
+"""Query prefix by the model card of bge-*-en-v1.5; passages have none."""
 
 
 class Pooling(StrEnum):
@@ -108,7 +108,7 @@ class Pooling(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What is put before a text, as the model was trained with."""
+    """Prefixes of queries and passages that the model was trained with."""
 
     query: str = BGE_QUERY_INSTRUCTION
     passage: str = ""

@@ -41,7 +41,7 @@ _LOG_LINES = 12
 
 
 class StepFailed(Exception):
-    """A step that ended badly; the message says which, and what it said last."""
+    """A step failed. The message names it and has the last lines of its output."""
 
 
 @dataclass

@@ -201,7 +201,7 @@ def test_ordinary_words_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "told"),
+    ("value", "unit", "text"),
     [
         (0.3456, Unit.SHARE, "34.6 %"),
         (-0.0501, Unit.SCORE, "−0.050"),
@@ -212,5 +212,5 @@ def test_ordinary_words_stay_as_they_are() -> None:
         (float("nan"), Unit.SHARE, "–"),
     ],
 )
-def test_figures_are_written_with_their_units(value: float, unit: Unit, told: str) -> None:
-    assert format_figure(value, unit) == told
+def test_figures_are_written_with_their_units(value: float, unit: Unit, text: str) -> None:
+    assert format_figure(value, unit) == text

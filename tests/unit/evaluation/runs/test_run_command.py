@@ -39,8 +39,8 @@ def squad_script(ask: Query) -> Outcome:
 
 
 async def run_squad(*arguments: str | Path) -> Result:
-    told = ["run", *map(str, arguments)]
-    return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told, env={"COLUMNS": "120"}))
+    options = ["run", *map(str, arguments)]
+    return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, options, env={"COLUMNS": "120"}))
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def test_squad_run_indexes_asks_and_prints(tmp_path: Path, file: Path, pho
         scripted_gateway(ScriptedPipeline(squad_script), experiments=True) as url,
         live(create_app(settings)) as search,
     ):
-        told: Sequence[str | Path] = (
+        options: Sequence[str | Path] = (
             "--gateway",
             url,
             "--text-search-url",
@@ -69,12 +69,12 @@ async def test_squad_run_indexes_asks_and_prints(tmp_path: Path, file: Path, pho
             "--photo",
             photo,
         )
-        result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *told)
+        result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *options)
         assert result.exit_code == 0, result.output
         found = await search.post(
             "/v1/text-search", json={"queries": ["Bell of Orrin", "chain ferry"], "k": 9}
         )
-        again = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *told)
+        again = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *options)
     assert {hit["snippet"] for hit in found.json()["hits"]} >= {BELL, FERRY}
     (row,) = [line.split() for line in result.output.splitlines() if line.startswith("4 + 2")]
     shares = [word for word in row if word not in "4+2%"]
@@ -103,8 +103,8 @@ NOWHERE = "http://127.0.0.1:9"
 async def invoke(arguments: Sequence[str | Path], *, experiments: bool = True) -> Result:
     """The command against a scripted gateway."""
     async with scripted_gateway(ScriptedPipeline(script), experiments=experiments) as url:
-        told = [*map(str, arguments), "--gateway", url]
-        return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told))
+        options = [*map(str, arguments), "--gateway", url]
+        return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, options))
 
 
 async def test_the_command_asks_scores_prints_and_keeps(tmp_path: Path) -> None:
@@ -158,15 +158,15 @@ async def test_a_run_takes_the_name_that_it_was_given_last(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("threshold", ["supported", "supported=high", "=0.5"])
 def test_a_threshold_that_is_none_is_refused_with_the_usage(tmp_path: Path, threshold: str) -> None:
-    told = ["run", str(tmp_path), "--out", str(tmp_path / "run"), "--threshold", threshold]
-    result = CliRunner().invoke(app, told)
+    options = ["run", str(tmp_path), "--out", str(tmp_path / "run"), "--threshold", threshold]
+    result = CliRunner().invoke(app, options)
     assert result.exit_code == 2
     assert "NAME=NUMBER" in result.output
 
 
 def test_a_folder_without_questions_is_refused_with_the_usage(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    told = ["run", str(tmp_path / "empty"), "--out", str(tmp_path / "run"), "--gateway", NOWHERE]
-    result = CliRunner().invoke(app, told)
+    options = ["run", str(tmp_path / "empty"), "--out", str(tmp_path / "run"), "--gateway", NOWHERE]
+    result = CliRunner().invoke(app, options)
     assert result.exit_code == 2
     assert "DATASET" in result.output

@@ -18,7 +18,7 @@ C, A, M, X = Verdict.CORRECT, Verdict.ACCEPTABLE, Verdict.MISSING, Verdict.INCOR
 def test_an_answer_cut_otherwise_is_scored_as_it_was_cut() -> None:
     record = turn_record("It is red. I don't know more.")
     assert Scored(record, JUDGED["right"]).verdict(KDD) is M
-    assert Scored(record, JUDGED["right"], said="It is red.").verdict(KDD) is C
+    assert Scored(record, JUDGED["right"], cut_answer="It is red.").verdict(KDD) is C
 
 
 def test_what_a_person_says_stands() -> None:
