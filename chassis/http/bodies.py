@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.errors import InvalidRequest, MalformedRequest, PayloadTooLarge, UnsupportedMediaType
 from chassis.json_text import JsonLimits, JsonShape, read_json
-from chassis.validation import inlined_schema, validated
+from chassis.validation import inlined_schema, validate
 
 Value = TypeVar("Value")
 Body = TypeVar("Body", bound=BaseModel)
@@ -256,4 +256,4 @@ async def _photo(form: FormData) -> bytes | None:
 
 def _parse(model: type[Body], body: bytes, limits: JsonLimits | None = None) -> Body:
     """Blocking."""
-    return validated(model, read_json(body, limits))
+    return validate(model, read_json(body, limits))

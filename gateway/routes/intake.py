@@ -22,7 +22,7 @@ from chassis.images import ImageLimits
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
-from chassis.validation import validated
+from chassis.validation import validate
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
 from contracts.headers import PRIORITY
 from gateway.serving.question import Question
@@ -111,7 +111,7 @@ def _text_of(fields: AnswerRequest, files: Files, settings: GatewaySettings) -> 
 
 async def _from_form(request: Request) -> tuple[AnswerRequest, Files]:
     async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
-        fields = validated(AnswerRequest, _text_fields(form))
+        fields = validate(AnswerRequest, _text_fields(form))
         return fields, Files(**{name: await _file(form, name) for name in _FILES})
 
 
@@ -149,7 +149,7 @@ def _from_json(content: bytes) -> tuple[AnswerRequest, Files]:
     body = read_json(content)
     if not isinstance(body, dict):
         raise InvalidRequest("body: must be a JSON object.")
-    fields = validated(AnswerRequest, body)
+    fields = validate(AnswerRequest, body)
     audio = fields.audio.base64 if fields.audio is not None else None
     if fields.image is None:
         return fields, Files(audio=audio)
