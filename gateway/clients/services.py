@@ -48,18 +48,6 @@ class PhotoRecipients:
     reranker: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WhiteBox:
-    """The answering model's own certainty, and its thresholds (QA-Dragon, 3.7.2)."""
-
-    token_probabilities: tuple[float, ...] = ()
-    token_min: float = 0.60
-    token_mean: float = 0.90
-    model_judgement: float | None = None
-
-
-_NO_WHITE_BOX = WhiteBox()
-
 Value = TypeVar("Value", bound=Message)
 Weigh = Callable[[str, int], float]
 """Service and items of a call -> the milliseconds that its GPU is expected to work."""
@@ -167,99 +155,46 @@ class Services:
         return crops(await self._send("cropper", "/v1/crop", fields, CropReply, deadline, 1, _photo(jpeg)))
 
     async def search_pages(
-        self,
-        queries: Sequence[str],
-        count: int,
-        deadline: Deadline,
-        depth: int | None = None,
-        jpeg: bytes | None = None,
+        self, request: TextSearchRequest | ReadPagesRequest, deadline: Deadline, jpeg: bytes | None = None
     ) -> tuple[Passage, ...]:
-        """Return passages of `count` pages for all sub-queries, best first; empty if none are indexed.
+        """Return passages of pages, best first, or those of the pages that are named, in their order.
 
-        `depth`: read only so many of the best passages of each sub-query. `jpeg`: the photo that they are
-        about; it is sent to an engine that sees photos.
+        Empty if none are indexed. `jpeg`: the photo that the queries are about, for an engine that sees it.
         """
-        body = TextSearchRequest(queries=list(queries), k=count, depth=depth)
-        photo = jpeg if jpeg and await self.takes("text_search", "image", deadline) else None
-        return await self._pages("/v1/text-search", body, deadline, len(queries), photo)
-
-    async def read_pages(
-        self, addresses: Sequence[str], count: int, deadline: Deadline
-    ) -> tuple[Passage, ...]:
-        """Return at most `count` passages of these pages, in their order; empty if none is indexed."""
-        body = ReadPagesRequest(addresses=list(addresses), k=count)
-        return await self._pages("/v1/text-search/pages", body, deadline)
-
-    async def _pages(
-        self,
-        path: str,
-        body: TextSearchRequest | ReadPagesRequest,
-        deadline: Deadline,
-        items: int = 0,
-        jpeg: bytes | None = None,
-    ) -> tuple[Passage, ...]:
+        path, items = "/v1/text-search/pages", 0
+        if isinstance(request, TextSearchRequest):
+            path, items = "/v1/text-search", len(request.queries)
+        sees = jpeg and await self.takes("text_search", "image", deadline)
+        photo = _photo(jpeg if sees else None)
         try:
-            photo = _photo(jpeg)
-            reply = await self._send("text_search", path, body, TextSearchReply, deadline, items, photo)
+            reply = await self._send("text_search", path, request, TextSearchReply, deadline, items, photo)
         except CollectionNotFound:
             return ()
         return _passages(reply)
 
-    async def search_web(self, queries: Sequence[str], count: int, deadline: Deadline) -> tuple[Passage, ...]:
-        """Return at most `count` passages of web pages, best first; empty if the web is not searched."""
+    async def search_web(self, request: TextSearchRequest, deadline: Deadline) -> tuple[Passage, ...]:
+        """Return passages of web pages, best first; empty if the web is not searched."""
         if self.web_search is None:
             return ()
-        body = TextSearchRequest(queries=list(queries), k=count)
-        return _passages(await self._send("web_search", "/v1/text-search", body, TextSearchReply, deadline))
+        reply = await self._send("web_search", "/v1/text-search", request, TextSearchReply, deadline)
+        return _passages(reply)
 
     async def rerank(
-        self,
-        query: str,
-        texts: Sequence[str],
-        entity: str | None,
-        fine: int,
-        deadline: Deadline,
-        jpeg: bytes | None = None,
+        self, request: RerankRequest, deadline: Deadline, jpeg: bytes | None = None
     ) -> tuple[float, ...]:
-        """Return the probability that each text answers the query, in the order of `texts`.
-
-        `fine`: how many of the best a slower second model may read.
-        """
-        body = RerankRequest(query=query, documents=list(texts), entity=entity, fine_top_n=fine)
+        """Return the probability that each document answers the query, in the order of `documents`."""
         sees = jpeg and (self.photo_to.reranker or await self.takes("reranker", "image", deadline))
-        photo = _photo(jpeg if sees else None)
-        reply = await self._send("reranker", "/v1/rerank", body, RerankReply, deadline, len(texts), photo)
+        photo, items = _photo(jpeg if sees else None), len(request.documents)
+        reply = await self._send("reranker", "/v1/rerank", request, RerankReply, deadline, items, photo)
         scores = {result.index: result.relevance_score for result in reply.results}
-        return tuple(scores.get(index, 0.0) for index in range(len(texts)))
+        return tuple(scores.get(index, 0.0) for index in range(items))
 
-    async def verify(
-        self,
-        question: str,
-        answer: str,
-        evidence: Sequence[str],
-        entity: str | None,
-        deadline: Deadline,
-        white_box: WhiteBox = _NO_WHITE_BOX,
-    ) -> VerifyReply:
+    async def verify(self, request: VerifyRequest, deadline: Deadline) -> VerifyReply:
         """Check the answer against the evidence and the answering model's own certainty."""
-        body = VerifyRequest(
-            question=question,
-            answer=answer,
-            evidence=list(evidence),
-            entity=entity,
-            token_probabilities=list(white_box.token_probabilities),
-            token_min=white_box.token_min,
-            token_mean=white_box.token_mean,
-            model_judgement=white_box.model_judgement,
-        )
-        return await self._send("verifier", "/v1/verify", body, VerifyReply, deadline)
+        return await self._send("verifier", "/v1/verify", request, VerifyReply, deadline)
 
     async def read(
-        self,
-        question: str,
-        passages: Sequence[ToRead],
-        subject: str | None,
-        deadline: Deadline,
+        self, question: str, passages: Sequence[ToRead], subject: str | None, deadline: Deadline
     ) -> tuple[Reading, ...]:
         """Return the best answer in the passages, if any.
 
