@@ -125,9 +125,9 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
         with indexing.changing_index():
             async with open_documents(indexing, index) as documents:
                 source, path = await _place(documents, address)
-                outcome, remarks, kept_at = await _index(indexing, index, source, path, content, facts)
+                outcome, remarks, stored_address = await _index(indexing, index, source, path, content, facts)
                 return IndexedDocument(
-                    outcome=outcome, remarks=remarks, document=await documents.show(kept_at)
+                    outcome=outcome, remarks=remarks, document=await documents.show(stored_address)
                 )
 
     @router.patch("/document")

@@ -85,8 +85,8 @@ class DirectRagPipeline:
             if "text-search" not in self.missing:
                 pages = await evidence.find_pages(self.services, (query.question,), run)
             image_chars = round(run.plan.evidence_chars * IMAGE_SHARE)
-            things_found = things_and_records(await things.result(), run)
-            results = replace(things_found, pages=evidence.in_search_order(pages))
+            findings = things_and_records(await things.result(), run)
+            results = replace(findings, pages=evidence.in_search_order(pages))
             results = results.within(image_chars, run.plan.evidence_chars - image_chars)
             return await answer_from_search(self.reasoner, query, results, run)
 

@@ -136,14 +136,14 @@ def answers(*rows: tuple[float | None, Verdict, bool]) -> pd.DataFrame:
 
 def test_unmeasured_answers_are_only_counted() -> None:
     measured = [(0.9, RIGHT, True), (0.3, WRONG, False)]
-    drawn = curve(answers(*measured, (None, WRONG, True), (None, RIGHT, False)), asked=6)
+    drawn = curve(answers(*measured, (None, WRONG, True), (None, RIGHT, False)), questions=6)
     assert (drawn.coverage, drawn.hallucination) == (2 / 6, 1 / 6)
     assert (drawn.withheld, drawn.unmeasured) == (2, 2)
-    assert drawn.points == curve(answers(*measured), asked=6).points
+    assert drawn.points == curve(answers(*measured), questions=6).points
 
 
 def test_curve_includes_withheld_answers() -> None:
-    drawn = curve(answers((0.3, WRONG, False), (0.9, RIGHT, True), (0.8, WRONG, True)), asked=6)
+    drawn = curve(answers((0.3, WRONG, False), (0.9, RIGHT, True), (0.8, WRONG, True)), questions=6)
     assert (drawn.coverage, drawn.hallucination, drawn.withheld) == (2 / 6, 1 / 6, 1)
     assert [(p.coverage, p.hallucination) for p in drawn.points] == [
         (0, 0), (1 / 6, 0), (2 / 6, 1 / 6), (3 / 6, 2 / 6),
