@@ -24,7 +24,7 @@ from chassis.errors import (
     NotSupported,
     Overloaded,
 )
-from chassis.http.calls import CONNECT_S, form
+from chassis.http.calls import CONNECT_S, Form
 from chassis.http.client import ConnectTimeoutError, Endpoint, ExchangeError, HttpClient, Response
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
@@ -181,7 +181,7 @@ class Transcriber(SpeechServer):
     async def _request(self, sound: Sound) -> Transcript:
         model = self.endpoint.model
         fields = {"response_format": "json", **({"model": model} if model else {})}
-        media_type, body = form([("file", ("question.wav", sound.wav, "audio/wav"))], fields)
+        media_type, body = Form([("file", ("question.wav", sound.wav, "audio/wav"))], fields).encode()
         async with self.post("/audio/transcriptions", media_type, body) as response:
             content = b"".join([piece async for piece in _pieces(self, response, _MOST_REPLY_BYTES)])
         try:

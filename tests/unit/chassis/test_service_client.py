@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
-from chassis.http.calls import ServiceClient, http_client
+from chassis.http.calls import Form, ServiceClient, http_client
 from chassis.http.client import ExchangeError
 from chassis.http.problems import PROBLEM_JSON, problem_response
 from chassis.resilience.breaker import Breaker, BreakerState
@@ -139,7 +139,7 @@ async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
         return Scripted(b'{"status":"ok"}')
 
     service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", Watched(RetryBudget()).guard)
-    await service.send_multipart("/read", [], {"a": "b"}, Health, after(20_000))
+    await service.send("POST", "/read", Form(fields={"a": "b"}), Health, after(20_000))
     assert told[1] <= told[0] - 9
 
 
@@ -154,7 +154,7 @@ async def test_who_asks_whether_a_service_is_well_passes_an_open_breaker() -> No
     ):
         assert (await service.get("/health/live", Health, after(20_000))).status == "ok"
         with pytest.raises(DependencyUnavailable):
-            await service.send_json("POST", "/length", ASKED, Length, after(20_000))
+            await service.send("POST", "/length", ASKED, Length, after(20_000))
 
 
 async def test_a_call_waits_for_its_share_of_a_card() -> None:
@@ -167,7 +167,7 @@ async def test_a_call_waits_for_its_share_of_a_card() -> None:
         return Scripted(b'{"status":"ok"}')
 
     service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", guard)
-    await service.send_json("POST", "/read", ASKED, Health, after(20_000), weight_ms=20)
-    await service.send_multipart("/read", [], {"a": "b"}, Health, after(20_000), weight_ms=30)
-    await service.send_json("POST", "/read", ASKED, Health, after(20_000))
+    await service.send("POST", "/read", ASKED, Health, after(20_000), weight_ms=20)
+    await service.send("POST", "/read", Form(fields={"a": "b"}), Health, after(20_000), weight_ms=30)
+    await service.send("POST", "/read", ASKED, Health, after(20_000))
     assert in_use == [20, 30, 0]
