@@ -32,6 +32,7 @@ from contracts.documents import (
 )
 from contracts.message import Message
 from contracts.message import Request as Body
+from contracts.text_search import TextSearchRequest
 from corpus.documents import DocumentIndex
 from corpus.ingest import Index
 from corpus.pipeline import Outcome
@@ -217,7 +218,7 @@ def lookup_router(indexing: Indexing) -> APIRouter:
         q: Annotated[str, Query(min_length=1, max_length=2_000)],
         limit: Limit = 5,
     ) -> Passages:
-        passages = await gateway.services.search_pages([q], limit, deadline)
+        passages = await gateway.services.search_pages(TextSearchRequest(queries=[q], k=limit), deadline)
         return Passages(
             passages=[Passage(title=each.title, url=each.url, text=each.text) for each in passages]
         )

@@ -24,9 +24,8 @@ from chassis.http.client import (
     whole,
 )
 from chassis.http.problems import PROBLEM_JSON
-from chassis.resilience.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline, seconds_of
 from chassis.resilience.guard import Guard
-from chassis.resilience.retries import seconds_of
 from chassis.scope import current_scope
 from chassis.telemetry.spans import span, trace_headers
 from contracts import headers

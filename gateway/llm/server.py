@@ -16,8 +16,7 @@ from pydantic import field_validator
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.client import Endpoint, ExchangeError, HttpClient, Response
 from chassis.json_text import sendable
-from chassis.resilience.deadlines import Deadline
-from chassis.resilience.retries import seconds_of
+from chassis.resilience.deadlines import Deadline, seconds_of
 from chassis.telemetry.spans import trace_headers
 from contracts import headers
 from gateway.llm.capabilities import is_about_images

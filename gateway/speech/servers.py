@@ -27,9 +27,8 @@ from chassis.errors import (
 from chassis.http.calls import CONNECT_S, Form
 from chassis.http.client import ConnectTimeoutError, Endpoint, ExchangeError, HttpClient, Response
 from chassis.http.health import Note
-from chassis.resilience.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline, seconds_of
 from chassis.resilience.guard import Guard
-from chassis.resilience.retries import seconds_of
 from chassis.telemetry.spans import span, trace_headers
 from gateway.speech.audio import Sound
 

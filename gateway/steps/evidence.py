@@ -32,6 +32,7 @@ MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 
 _ENDLESS_WORD = re.compile(r"(\S{200})\S+")
+"""Cut after 200 characters: it is no word, and slow to read."""
 _LINE_END = re.compile(r"\n+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])")
 
@@ -93,20 +94,14 @@ def page_evidence(passage: Passage) -> Iterator[Evidence]:
 
 def passage_evidence(passage: Passage) -> Evidence:
     """Return a passage in one piece."""
-    text = readable(passage.text)
     return Evidence(
-        text,
+        _ENDLESS_WORD.sub(r"\1", passage.text),
         passage.title,
         passage.url,
         CitationKind.PAGE,
         last_modified=passage.last_modified,
         sections=passage.sections,
     )
-
-
-def readable(text: str) -> str:
-    """The text with runs of over 200 characters without a space cut: they are no words, and slow to read."""
-    return _ENDLESS_WORD.sub(r"\1", text)
 
 
 def entity_evidence(entity: Entity) -> Iterator[Evidence]:
@@ -224,11 +219,7 @@ def assemble(
     explain.signal("evidence_top", max((item.score for item in ranked), default=None))
     relevant = [item for item in ranked if item.score >= thresholds.relevant]
     best = sorted(relevant, key=lambda item: -item.score)[: retrieval.chunks_to_keep]
-    unique = {item.text: item for item in (*_leading(ranked, retrieval), *reversed(best))}
+    facts = [item for item in ranked if item.kind is CitationKind.IMAGE][: retrieval.leading_facts]
+    pages = [item for item in ranked if item.is_page][: retrieval.leading_chunks]
+    unique = {item.text: item for item in (*facts, *pages, *reversed(best))}
     return (*sorted(unique.values(), key=lambda item: -item.score), *photo_evidence(photo_text))
-
-
-def _leading(ranked: Sequence[Evidence], retrieval: RetrievalLimits) -> list[Evidence]:
-    facts = [item for item in ranked if item.kind is CitationKind.IMAGE]
-    pages = [item for item in ranked if item.is_page]
-    return [*facts[: retrieval.leading_facts], *pages[: retrieval.leading_chunks]]

@@ -15,11 +15,10 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.http.calls import Form, ServiceClient, http_client
 from chassis.http.client import ExchangeError
 from chassis.http.problems import PROBLEM_JSON, problem_response
-from chassis.resilience.breaker import Breaker, BreakerState
+from chassis.resilience.breaker import Breaker, BreakerState, RetryBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard, GuardEvent
-from chassis.resilience.retries import RetryBudget
 from contracts import headers
 from contracts.operations import Health
 from tests.live import closed_port, live

@@ -11,10 +11,9 @@ from bench.node import Reply, context_too_long, fails, overloaded, says
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.http.client import Endpoint, ExchangeError
-from chassis.resilience.breaker import Breaker, BreakerState
+from chassis.resilience.breaker import Breaker, BreakerState, RetryBudget
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard, GuardEvent, Outcome
-from chassis.resilience.retries import RetryBudget
 from contracts import headers
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
