@@ -80,7 +80,13 @@ async def to_question(
     """
     settings = gateway.settings
     experiment = experiment_of(fields.experiment, settings)
-    text = _text_of(fields, files, settings)
+    text = ""  # a spoken question has none
+    if files.audio is None:
+        if "question" not in fields.model_fields_set:
+            raise InvalidRequest("question: must be given, in words or as audio.")
+        text = question_text(fields.question, settings)
+    elif fields.question.strip():
+        raise InvalidRequest("question, audio: give one of the two.")
     deadline_ms = deadline_ms_of(fields.deadline_ms, settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)
     sound = await sound_of(files.audio, gateway, caller, due) if files.audio is not None else None
@@ -96,17 +102,6 @@ async def to_question(
         sound=sound,
         memory=fields.memory,
     )
-
-
-def _text_of(fields: AnswerRequest, files: Files, settings: GatewaySettings) -> str:
-    """Return the question, or "" if it is spoken. Raises `InvalidRequest` unless it is one of the two."""
-    if files.audio is None:
-        if "question" not in fields.model_fields_set:
-            raise InvalidRequest("question: must be given, in words or as audio.")
-        return question_text(fields.question, settings)
-    if fields.question.strip():
-        raise InvalidRequest("question, audio: give one of the two.")
-    return ""
 
 
 async def _from_form(request: Request) -> tuple[AnswerRequest, Files]:

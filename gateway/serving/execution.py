@@ -20,7 +20,7 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
-from contracts.answer import Reason, Route, Verification
+from contracts.answer import MemoryInput, Reason, Route, Verification
 from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, vary, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.planner import FixedPlan, LivePlan, Planner
@@ -251,24 +251,19 @@ class Execution:
             await self.sessions.append_turn(
                 session.session_id, turn, question.photo, question.caller.tenant, create=not session.turns
             )
-        await self._remember_sighting(admitted, query, outcome, run)
+        if question.memory is not None:
+            await self._remember_sighting(question.memory, admitted, query, outcome, run)
 
-    async def _remember_sighting(self, admitted: Admitted, query: Query, outcome: Outcome, run: Run) -> None:
-        """Remember what the question's photo shows, by consent and if it is anything with a name or text."""
-        question, session_id = admitted.question, admitted.session.session_id
-        consent, photo = question.memory, question.photo
-        if consent is None:
-            return
+    async def _remember_sighting(
+        self, consent: MemoryInput, admitted: Admitted, query: Query, outcome: Outcome, run: Run
+    ) -> None:
+        """Remember what the question's photo shows, if it is anything with a name or text."""
+        question, session_id, photo = admitted.question, admitted.session.session_id, admitted.question.photo
         if self.memory is None:
             run.did_less(Stage.MEMORY.value)
-            return
-        if photo is None:
-            return
-        sighting = sighting_of(query, outcome, run, consent.place)
-        if sighting is None:
-            return
-        async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
-            await self.memory.add(consent, question.caller, session_id, sighting, photo, deadline)
+        elif photo and (sighting := sighting_of(query, outcome, run, consent.place)):
+            async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
+                await self.memory.add(consent, question.caller, session_id, sighting, photo, deadline)
 
     def _end(self, progress: Progress) -> None:
         """Store the trace and report the question."""
