@@ -58,7 +58,7 @@ class SpeechServers:
     media_type: str = "audio/mpeg"
     manner: Manner = Manner.WELL
     heard: list[Heard] = field(default_factory=list)
-    said: list[dict[str, Any]] = field(default_factory=list)
+    utterances: list[dict[str, Any]] = field(default_factory=list)
     arrived: anyio.Event | None = None
     release: anyio.Event = field(default_factory=anyio.Event)
 
@@ -84,7 +84,7 @@ class SpeechServers:
 
         @app.post("/v1/audio/speech")
         async def say(request: Request) -> Response:
-            self.said.append(await request.json())
+            self.utterances.append(await request.json())
             if self.manner is Manner.BREAKS_OFF:
                 return StreamingResponse(self._breaking_off(), media_type=self.media_type)
             return await self._misbehaving() or StreamingResponse(self._pieces(), media_type=self.media_type)

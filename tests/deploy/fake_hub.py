@@ -36,7 +36,7 @@ class FakeHub:
     """`asked`: every request line; `damaged`: files with a wrong last byte."""
 
     repositories: dict[str, Repository]
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     damaged: set[str] = field(default_factory=set)
     url: str = ""
 
@@ -73,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: object) -> None:
-        self.state.asked.append(self.requestline)
+        self.state.requests.append(self.requestline)
 
     def do_HEAD(self) -> None:
         self._answer(with_body=False)

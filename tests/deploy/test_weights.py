@@ -75,9 +75,9 @@ def test_configurations_and_one_format_of_weights_are_fetched_once(hub: FakeHub,
     assert {name: found[name] for name in wanted} == {name: FILES[name] for name in wanted}
     assert set(found) == {*wanted, MARKER}
     assert json.loads((tmp_path / REVISIONS).read_text()) == {"acme/toy": COMMIT}
-    asked = len(hub.asked)
+    asked = len(hub.requests)
     get(hub, tmp_path)
-    assert len(hub.asked) == asked
+    assert len(hub.requests) == asked
 
 
 def test_the_second_format_is_taken_where_the_first_is_missing(hub: FakeHub, tmp_path: Path) -> None:

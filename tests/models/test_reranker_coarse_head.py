@@ -21,7 +21,7 @@ from services.reranker.settings import RerankerSettings
 from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_blip2 import tiny_blip2, with_other_queries
-from tests.models.tiny_domain import coloured, told, trained
+from tests.models.tiny_domain import coloured, read_summary, trained
 from training.config import WrongConfig
 from training.heads.coarse_reranker import CHECKPOINT, train_coarse_reranker
 from training.heads.settings import CoarseRerankerConfig, Recipe
@@ -95,7 +95,7 @@ def saved(run: RunFolder) -> Path:
 
 
 def test_head_ranks_answers_first_for_new_photos(run: RunFolder) -> None:
-    before, after = told(run)["held_out"]["photo_alone"], told(run)["held_out"]["head"]
+    before, after = read_summary(run)["held_out"]["photo_alone"], read_summary(run)["held_out"]["head"]
     assert before["at"]["1"] < 0.5
     assert after["at"]["1"] > 0.9
     assert after["mrr"] > before["mrr"] + 0.4
@@ -134,7 +134,7 @@ async def test_the_service_ranks_by_the_head_and_its_threshold(
 ) -> None:
     qformer, head = load_coarse("", str(saved), CPU)
     assert head is not None
-    assert 0 < head.threshold == told(run)["threshold"]
+    assert 0 < head.threshold == read_summary(run)["threshold"]
     photo, question = coloured(6, 901), "Who built it?"
     documents = [text(each, hue) for each in ASKED for hue in HUES]
     stage = CoarseStage(question_vectors(qformer, head), qformer.text_vectors)

@@ -97,7 +97,7 @@ def sft_config(data: Path, weights: Path, **varied: Any) -> SftConfig:
     return SftConfig.model_validate(given | varied)
 
 
-def told(rows: Sequence[Any]) -> list[str]:
+def describe(rows: Sequence[Any]) -> list[str]:
     """Why rows were left out."""
     return [row.why for row in rows]
 

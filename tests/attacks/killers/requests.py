@@ -40,7 +40,7 @@ def _scans(course: Course) -> bytes:
     return course.post("/answer", data=asked, files={"image": photo})
 
 
-async def _asked(course: Course) -> None:
+async def _ask_well(course: Course) -> None:
     data = _scans(course)
     await asyncio.gather(course.send(data), course.send(data))
 
@@ -113,7 +113,7 @@ async def _flood(course: Course) -> None:
 
 
 KILLERS = (
-    Attack("scans", "2 JPEGs of 700 scans, 7000 x 7048, deadline 1 s", _asked),
+    Attack("scans", "2 JPEGs of 700 scans, 7000 x 7048, deadline 1 s", _ask_well),
     Attack("scans-left", "the same, and gone after a second", _left),
     Attack("chat", "chat, messages [1,1,1,…] of 30 MB", _chat),
     Attack("thresholds", "/answer, wrong thresholds of 30 MB", _thresholds),

@@ -114,7 +114,7 @@ async def test_a_host_that_misbehaves_is_given_up_with_a_sentence(
 
 async def test_a_busy_host_is_asked_again_when_it_says_so(host: Host) -> None:
     assert await fetcher().fetch(f"{host.url}/busy") == picture("gold")
-    assert host.asked["/busy"] == 3
+    assert host.requests["/busy"] == 3
 
 
 async def test_a_host_that_is_not_there_is_a_sentence() -> None:

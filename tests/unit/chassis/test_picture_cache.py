@@ -57,17 +57,17 @@ def test_a_picture_is_fetched_once_also_by_a_later_run(host: Host, tmp_path: Pat
         path = found[url]
         assert isinstance(path, Path)
         assert path.read_bytes() == picture("yellow")
-    assert host.asked["/yellow.jpg"] == 1
+    assert host.requests["/yellow.jpg"] == 1
 
 
 def test_what_cannot_be_fetched_is_asked_for_once_in_a_run(host: Host, tmp_path: Path) -> None:
     url = f"{host.url}/gone"
     kept = cache(tmp_path)
-    before = host.asked["/gone"]
+    before = host.requests["/gone"]
     assert [kept.fetch([url])[url] for _ in range(2)] == ["The host answered with status 404."] * 2
-    assert host.asked["/gone"] == before + 1
+    assert host.requests["/gone"] == before + 1
     cache(tmp_path).fetch([url])
-    assert host.asked["/gone"] == before + 2
+    assert host.requests["/gone"] == before + 2
 
 
 def test_many_are_fetched_and_each_is_told_of(host: Host, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ async def test_unsendable_text_is_an_invalid_request(arguments: dict[str, str]) 
     async with connected() as (client, pipeline):
         with pytest.raises(errors.InvalidRequest):
             await client.ask(**arguments)  # type: ignore[arg-type]
-    assert pipeline.asked == []
+    assert pipeline.queries == []
 
 
 async def test_borrowed_http_client_stays_open() -> None:
@@ -217,7 +217,7 @@ async def test_conversation_sends_its_photo_once_and_can_be_deleted(tmp_path: Fi
         "turn 2",
         "turn 3",
     ]
-    assert [ask.photo_is_new for ask in pipeline.asked] == [True, False, False, True]
+    assert [ask.photo_is_new for ask in pipeline.queries] == [True, False, False, True]
     assert (talk.session_id, session is None) == (None, False)
 
 
@@ -227,7 +227,7 @@ async def test_conversation_sends_its_photo_again_after_a_failure() -> None:
         with pytest.raises(errors.NotReady):
             await talk.ask("it is broken")
         assert (await talk.ask("what is this?")).answer == "turn 1"
-    assert [ask.photo is not None for ask in pipeline.asked] == [True, True]
+    assert [ask.photo is not None for ask in pipeline.queries] == [True, True]
 
 
 async def test_turn_that_was_not_stored_does_not_change_the_session() -> None:

@@ -64,7 +64,7 @@ async def test_each_turn_has_the_kits_history() -> None:
             "turn 2 of b after turn 1",
             "turn 1 of d after nothing",
         ]
-    asked = next(query for query in pipeline.asked if query.question == "b")
+    asked = next(query for query in pipeline.queries if query.question == "b")
     assert [(turn.question, turn.answer) for turn in asked.history] == [("a", "turn 1")]
 
 

@@ -163,4 +163,4 @@ async def test_devices_and_speech_say_it_between_the_refusal_and_the_advice(serv
         await world.client.get(answer.speech)
         reply = await send_raw(world.url, phone("1", PHOTO, "?question=Who%20wrote%20this%20book%3F"))
     expected = f"{answer.answer} {IN_WORDS} {answer.advice}"
-    assert (servers.said[0]["input"], reply.json()["response"]) == (expected, expected)
+    assert (servers.utterances[0]["input"], reply.json()["response"]) == (expected, expected)

@@ -59,7 +59,7 @@ def jpeg(number: int) -> bytes:
     return held.getvalue()
 
 
-async def asked_run(
+async def ask_run(
     folder: Path,
     questions: Sequence[Question],
     *,

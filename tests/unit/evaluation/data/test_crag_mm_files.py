@@ -257,7 +257,7 @@ def test_a_photo_that_is_not_in_hand_or_damaged_is_fetched(host: Host, tmp_path:
     ]
     photos = [each.photo.read_bytes() for each in fetched(tmp_path, rows).conversations]
     assert photos == [picture("olive"), picture("cyan"), picture()]
-    assert host.asked["/lime.jpg"] == 0
+    assert host.requests["/lime.jpg"] == 0
 
 
 def test_a_photo_that_cannot_be_fetched_is_named_with_each_row(host: Host, tmp_path: Path) -> None:

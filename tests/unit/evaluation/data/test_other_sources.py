@@ -128,14 +128,14 @@ class Hub:
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self.folder = folder
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.failure: Exception | None = None
         patch.setattr(huggingface_hub, "snapshot_download", self.snapshot_download)
 
     def snapshot_download(self, repository: str, **options: Any) -> str:
         if self.failure:
             raise self.failure
-        self.asked.append({"repository": repository, **options})
+        self.requests.append({"repository": repository, **options})
         return str(self.folder)
 
 
@@ -156,7 +156,7 @@ def test_only_the_splits_files_are_downloaded(hub: Hub, tmp_path: Path) -> None:
     assert dataset.name == "crag-mm-multi-turn-public@v0.1.2/public_test"
     assert dataset.conversations[0].session_id == "public_test"
     assert dataset.conversations[0].part is Part.MULTI
-    (asked,) = hub.asked
+    (asked,) = hub.requests
     assert fnmatch("data/public_test-00000-of-00001.parquet", asked["allow_patterns"])
     assert not fnmatch("data/validation-00000-of-00001.parquet", asked["allow_patterns"])
     assert asked["revision"] == "v0.1.2"

@@ -22,14 +22,14 @@ class ScriptedJudge:
 
     def __init__(self, script: Script) -> None:
         self._script = script
-        self.asked: list[Body] = []
+        self.requests: list[Body] = []
         self.keys: list[str | None] = []
 
     def reply(self, body: Body, key: str | None) -> Response:
         """What the script says."""
-        self.asked.append(body)
+        self.requests.append(body)
         self.keys.append(key)
-        return self._script(body, len(self.asked) - 1)
+        return self._script(body, len(self.requests) - 1)
 
 
 @asynccontextmanager

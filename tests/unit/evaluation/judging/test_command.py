@@ -82,7 +82,7 @@ async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
                 "judge", *runs, "--judge", "model", "--base-url", url, "--model", "org/m"
             )
             assert reply.exit_code == 0, reply.output
-    assert sorted(case_in(body)["answer"] for body in judge.asked) == sorted(
+    assert sorted(case_in(body)["answer"] for body in judge.requests) == sorted(
         ["312", "It has 200 pages.", "I don’t know.", "[red]312\x1b[2J", "blue"]
     )
     assert set(judge.keys) == {"Bearer sesame"}

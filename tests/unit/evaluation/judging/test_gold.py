@@ -18,7 +18,7 @@ CASES = gold_cases()
 RIGHT = {(each.case.question, each.case.answer): each.verdict is Verdict.CORRECT for each in CASES}
 
 
-async def told(judge: ScriptedJudge) -> Result:
+async def check_judge(judge: ScriptedJudge) -> Result:
     """What the command prints with a model behind it."""
     async with serving(judge) as url:
         arguments = ["gold", "--judge", "model", "--base-url", url, "--model", "m"]
@@ -56,10 +56,10 @@ async def test_perfect_model_agrees_with_people() -> None:
         return marks(RIGHT[asked["question"], asked["answer"]])
 
     judge = ScriptedJudge(script)  # type: ignore[arg-type]
-    result = await told(judge)
+    result = await check_judge(judge)
     assert "equal 100.0%, kappa 1.000" in result.output
     assert all(kind in result.output for kind in {each.kind for each in CASES})
-    assert len(judge.asked) == sum(undisputed(each.case) is None for each in CASES)
+    assert len(judge.requests) == sum(undisputed(each.case) is None for each in CASES)
 
 
 PRICE = ("how much does this magazine cost?", "The Fjord Weekly costs 4.50 euros.")

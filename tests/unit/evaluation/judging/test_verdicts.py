@@ -43,11 +43,11 @@ class Counting:
 
     def __init__(self, verdict: Callable[[Case], Judgement] = lambda _: RIGHT) -> None:
         self._verdict = verdict
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.at_once = self.most_at_once = 0
 
     async def judge(self, case: Case) -> Judgement:
-        self.asked.append(case.interaction_id)
+        self.requests.append(case.interaction_id)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         await anyio.lowlevel.checkpoint()
@@ -79,7 +79,7 @@ async def test_judgements_keep_order_and_concurrency_limit() -> None:
 async def test_same_answer_is_judged_once(tmp_path: Path) -> None:
     judge = Counting()
     found = await judged(tmp_path / "j.jsonl", judge, cases(6, "the same"))
-    assert len(judge.asked) == 1
+    assert len(judge.requests) == 1
     assert len(found) == len(stored(tmp_path / "j.jsonl", cases(6, "the same"))) == 6
 
 
@@ -87,7 +87,7 @@ async def test_a_verdict_of_another_run_is_used_and_kept_here_too(tmp_path: Path
     await judged(tmp_path / "a.jsonl", Counting(), cases(3))
     judge = Counting(lambda _: WRONG)
     found = await judged(tmp_path / "b.jsonl", judge, cases(4), tmp_path / "a.jsonl", tmp_path / "none.jsonl")
-    assert judge.asked == ["i3"]
+    assert judge.requests == ["i3"]
     assert counts(found) == {"correct": 3, "incorrect": 1}
     assert stored(tmp_path / "b.jsonl", cases(4)) == found
 
@@ -101,7 +101,7 @@ async def test_a_judgement_that_failed_is_kept_and_asked_for_again(tmp_path: Pat
     assert counts(first) == {"correct": 2, "failed": 1}
     judge = Counting(lambda _: WRONG)
     assert (await judged(path, judge, cases(3)))["i1"] == WRONG
-    assert judge.asked == ["i1"]
+    assert judge.requests == ["i1"]
     assert stored(path, cases(3))["i1"] == WRONG
 
 
@@ -111,7 +111,7 @@ async def test_half_a_line_is_left_out_and_asked_for_again(tmp_path: Path) -> No
     path.write_bytes(path.read_bytes()[:-20])
     judge = Counting()
     await judged(path, judge, cases(3))
-    assert len(judge.asked) == 1
+    assert len(judge.requests) == 1
     assert len(stored(path, cases(3))) == 3
     assert len(path.read_text().splitlines()) == 4
 
@@ -125,7 +125,7 @@ async def test_new_rules_version_is_judged_again(tmp_path: Path) -> None:
     assert stored(path, cases(1), "2") == {"i0": WRONG}
     await judged(path, old, cases(1))
     assert stored(path, cases(1)) == {"i0": RIGHT}
-    assert len(old.asked) == 1
+    assert len(old.requests) == 1
 
 
 async def test_killed_run_keeps_its_verdicts(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ async def test_an_endpoint_that_only_fails_is_given_up() -> None:
     judge = Counting(lambda _: FAILED)
     with pytest.raises(JudgeDown, match="timed out"):
         await judge_all(cases(500), judge, concurrency=2)
-    assert len(judge.asked) <= 10
+    assert len(judge.requests) <= 10
 
 
 @pytest.mark.parametrize(

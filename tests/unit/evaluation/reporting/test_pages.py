@@ -41,7 +41,7 @@ class Elements(HTMLParser):
         self.open: list[str] = []
         self.wrong: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.feed(text)
         self.close()
 
@@ -58,7 +58,7 @@ class Elements(HTMLParser):
             self.wrong.append(tag)
 
     def handle_data(self, data: str) -> None:
-        self.said.append(data)
+        self.texts.append(data)
 
 
 def made(root: Path, *runs: Generated) -> Path:
@@ -147,7 +147,7 @@ def test_page_is_well_formed_and_self_contained(which: str, request: pytest.Fixt
 
 def test_hostile_words_stand_there_as_words(attacked: Path) -> None:
     page = Elements((attacked / "report.html").read_text(encoding="utf-8"))
-    said = "".join(page.said)
+    said = "".join(page.texts)
     assert "<script>alert('asked')</script>" in said
     assert "{{ 7 * 7 }} {% raw %}" in said
     assert "characters)" in said
@@ -174,7 +174,7 @@ def test_a_run_in_which_every_request_failed_is_reported_as_that(tmp_path: Path)
     asked = run(Skill("one"), questions(5))
     lost = tuple(Scored(each.record.model_copy(update=failed), each.judgement) for each in asked.scored)
     report = made(tmp_path, Generated(asked.header, lost))
-    page = "".join(Elements((report / "report.html").read_text(encoding="utf-8")).said)
+    page = "".join(Elements((report / "report.html").read_text(encoding="utf-8")).texts)
     assert f"overloaded {len(lost)}" in page
     assert f"one {len(lost)} of {len(lost)}" in page
     assert "No explanations" not in page

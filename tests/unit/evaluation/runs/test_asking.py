@@ -40,7 +40,7 @@ async def made(task: Task, pipeline: ScriptedPipeline, *, experiments: bool = Tr
         return await make_run(task, gateway)
 
 
-def told(records: Sequence[TurnRecord]) -> list[tuple[str, str | None, str | None]]:
+def outcomes_of(records: Sequence[TurnRecord]) -> list[tuple[str, str | None, str | None]]:
     return [(each.question, each.answer.answer if each.answer else None, each.error) for each in records]
 
 
@@ -53,7 +53,7 @@ async def test_every_question_is_kept_in_its_order_whatever_came_of_it(tmp_path:
         "200 pages",
         "I don't know. The index has nothing about this.",
     )
-    assert told(run.records) == [
+    assert outcomes_of(run.records) == [
         (WHO[0], right, None),
         (PAGES[0], wrong, None),
         (SMELL[0], unknown, None),
@@ -63,7 +63,7 @@ async def test_every_question_is_kept_in_its_order_whatever_came_of_it(tmp_path:
         (SMELL[0], unknown, None),
         (WHO[0], right, None),
     ]
-    assert sum(ask.photo_is_new for ask in pipeline.asked) == 6
+    assert sum(ask.photo_is_new for ask in pipeline.queries) == 6
     assert run.failures == {"not_ready": 1}
     assert run == load_run(asked.folder)
 
@@ -84,7 +84,7 @@ async def test_failed_first_turn_resends_the_photo(tmp_path: Path) -> None:
     pipeline = ScriptedPipeline(script)
     run = (await made(task(tmp_path, [], [[BROKEN, WHO, WHO]], Asking()), pipeline)).run
     assert [record.error for record in run.records] == ["not_ready", None, None]
-    assert [ask.photo_is_new for ask in pipeline.asked] == [True, True, False]
+    assert [ask.photo_is_new for ask in pipeline.queries] == [True, True, False]
 
 
 async def test_forgotten_session_continues_with_history(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ async def test_forgotten_session_continues_with_history(tmp_path: Path) -> None:
     pipeline = ScriptedPipeline(script)
     again = await made(asked, pipeline)
     assert again.asked == 2
-    assert told(again.run.records) == told(whole.records)
-    first, second = pipeline.asked
+    assert outcomes_of(again.run.records) == outcomes_of(whole.records)
+    first, second = pipeline.queries
     assert [turn.question for turn in first.history] == [WHO[0]]
     assert [(turn.question, turn.answer) for turn in second.history] == [
         (WHO[0], "It is by Mira Holm."),

@@ -48,7 +48,7 @@ class WordReader:
     """
 
     error: LoreglassError | None = None
-    asked: list[ReadRequest] = field(default_factory=list)
+    requests: list[ReadRequest] = field(default_factory=list)
 
     async def __call__(
         self,
@@ -59,7 +59,7 @@ class WordReader:
     ) -> tuple[Reading, ...]:
         """See `gateway.reasoning.port.Read`."""
         request = read_request(question, passages, subject)
-        self.asked.append(request)
+        self.requests.append(request)
         if self.error is not None:
             raise self.error
         found = [

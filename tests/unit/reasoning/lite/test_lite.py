@@ -131,7 +131,7 @@ async def test_the_name_is_said_without_reading(question: str) -> None:
     reply = await answered(ask(question), entity=church, reader=reader)
     assert (reply.answer, reply.confidence) == (f"{BASILICA}.", 0.97)
     assert reply.quotes
-    assert not reader.asked
+    assert not reader.requests
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ async def test_the_name_is_said_without_reading(question: str) -> None:
 async def test_a_question_about_more_than_the_name_is_read(question: str) -> None:
     reader = WordReader()
     await answered(ask(question), page(f"{BASILICA} is red."), entity=thing(BASILICA, 0.97), reader=reader)
-    assert reader.asked
+    assert reader.requests
 
 
 async def test_small_print_does_not_name_what_is_in_view() -> None:
@@ -168,7 +168,7 @@ async def test_records_and_pages_are_read_with_the_thing_s_name() -> None:
     history = page("The Glass Harbour was sold at fairs.", "The Glass Harbour")
     reply = await answered(ask("How many pages does it have?"), history, entity=NOVEL, reader=reader)
     assert reply.answer == "The pages of The Glass Harbour is 288 pages."
-    assert {request.subject for request in reader.asked} == {NOVEL.name}
+    assert {request.subject for request in reader.requests} == {NOVEL.name}
 
 
 async def test_pages_answer_for_a_thing_in_view_only_if_it_is_known_or_their_title_is_printed_on_it() -> None:
@@ -183,7 +183,7 @@ async def test_pages_answer_for_a_thing_in_view_only_if_it_is_known_or_their_tit
 async def test_a_page_about_another_thing_than_the_one_named_is_not_read() -> None:
     reader, other = WordReader(), page("Mont Blanc is 4,806 m tall.", "Mont Blanc")
     assert (await answered(ask("How tall is Kilimanjaro Peak?"), other, reader=reader)).answer is None
-    assert not reader.asked
+    assert not reader.requests
 
 
 async def test_records_of_other_things_are_not_read() -> None:
@@ -196,7 +196,7 @@ async def test_a_follow_up_is_read_about_what_was_spoken_of() -> None:
     cathedral = page("St Paul's Cathedral was built in 1710.", "St Paul's Cathedral")
     question = ask("When was it built?", WREN, photo=False)
     assert (await answered(question, cathedral, reader=reader)).answer == cathedral.text
-    assert reader.asked[0].subject == "St Paul's Cathedral"
+    assert reader.requests[0].subject == "St Paul's Cathedral"
 
 
 async def test_what_cannot_be_read_says_why() -> None:
