@@ -160,8 +160,8 @@ def spoken_by_espeak(words: str) -> bytes:
     if shutil.which("espeak-ng") is None:
         pytest.skip("espeak-ng is not installed")
     command = ["espeak-ng", "--stdout", "-v", "en-us+f3", "-s", "120", "--", words]
-    said = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    return said.stdout
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    return result.stdout
 
 
 def real_app(listener: Listener) -> FastAPI:

@@ -92,14 +92,14 @@ def _row(each: Outcome) -> tuple[str, ...]:
 def _logs(target: Target, console: Console) -> bool:
     """Return whether no log holds a secret."""
     judge = Judge(target.planted.secrets(target.folder))
-    found = [
+    results = [
         f"The log of {name} tells {secret}."
         for name, content in target.logs()
         for secret in judge.leaks_of_log(content)
     ]
-    for line in found:
+    for line in results:
         console.print(line, markup=False, soft_wrap=True)
-    return not found
+    return not results
 
 
 if __name__ == "__main__":

@@ -157,22 +157,22 @@ class Outcome:
 
     def faults(self) -> list[str]:
         """Return what does not hold."""
-        found = [f"{name} died" for name in self.died] + self.course.wrong
+        results = [f"{name} died" for name in self.died] + self.course.wrong
         if self.waits.slowest > OTHERS_WAIT_S:
-            found.append(f"others waited {self.waits.slowest:.1f} s")
+            results.append(f"others waited {self.waits.slowest:.1f} s")
         if self.waits.slowest_ready > _READY_S:
-            found.append(f"readiness took {self.waits.slowest_ready:.1f} s")
+            results.append(f"readiness took {self.waits.slowest_ready:.1f} s")
         short = [each for each in self.waits.statuses if not each.startswith("ready")]
         if len(short) > _ANSWERED * len(self.waits.durations_s):
-            found.append(f"{len(short)} of {len(self.waits.durations_s)} others got no answer")
+            results.append(f"{len(short)} of {len(self.waits.durations_s)} others got no answer")
         unheard = [each for each in self.waits.statuses if each.endswith("no answer")]
         if unheard and not self.died:
-            found.append(f"{len(unheard)} others were not heard at all")
+            results.append(f"{len(unheard)} others were not heard at all")
         if not self.died and self.after_mib > self.before_mib + _SLACK_MIB:
-            found.append(f"memory stays at {self.after_mib:.0f} MiB of {self.before_mib:.0f}")
+            results.append(f"memory stays at {self.after_mib:.0f} MiB of {self.before_mib:.0f}")
         if self.course.statuses["500"]:
-            found.append("status 500")
-        return found
+            results.append("status 500")
+        return results
 
 
 def warmed_mib(target: Target) -> float:

@@ -283,12 +283,12 @@ async def test_a_listing_comes_in_pages_and_is_searched_by_name(tmp_path: Path) 
             await here.hand_over(f"{name}.md", f"# {name}\n\nThe {name} has leaves.".encode())
         await here.index()
         second = await here.listed("pages", offset=1, limit=2)
-        found = await here.listed("pages", q="CE")
+        result = await here.listed("pages", q="CE")
         refused = await here.client.get("/operator/pages", params={"limit": 1000})
     assert [each["name"] for each in second["items"]] == ["birch", "Cedar"]
     assert (second["total"], second["found"]) == (4, 4)
-    assert [each["name"] for each in found["items"]] == ["Cedar"]
-    assert found["found"] == 1
+    assert [each["name"] for each in result["items"]] == ["Cedar"]
+    assert result["found"] == 1
     assert refused.status_code == 422
 
 
@@ -335,5 +335,5 @@ async def test_where_there_are_keys_an_operator_s_is_asked_for_and_is_enough(tmp
             ]
 
     async with operated(tmp_path, keys=keys) as here:
-        found = [await status(here, key) for key in (None, ApiKey.new(), wearer, operator)]
-    assert found == [[401, 401], [401, 401], [401, 401], [200, 200]]
+        results = [await status(here, key) for key in (None, ApiKey.new(), wearer, operator)]
+    assert results == [[401, 401], [401, 401], [401, 401], [200, 200]]

@@ -123,9 +123,9 @@ def test_the_loaded_head_gives_equation_2_with_blip2s_own_states(
         asked = states @ tensors["weight"].T + tensors["bias"]
         read = torch.from_numpy(np.stack(qformer.text_vectors(texts)))
         direct = torch.cosine_similarity(asked[:, None], read[None], dim=-1).amax(dim=0)
-    found = stage.score(question, photo, texts)
-    assert max(found) == found[0]
-    parity("reranker, coarse head", "Blip2 layers, matmul", np.abs(np.array(found) - direct.numpy()).max())
+    result = stage.score(question, photo, texts)
+    assert max(result) == result[0]
+    parity("reranker, coarse head", "Blip2 layers, matmul", np.abs(np.array(result) - direct.numpy()).max())
 
 
 @pytest.mark.anyio
@@ -152,10 +152,10 @@ async def test_the_service_ranks_by_the_head_and_its_threshold(
             data={"request": json.dumps({"query": question, "documents": documents})},
             files={"image": ("photo.png", held.getvalue(), "image/png")},
         )
-    found = {each["index"]: each["relevance_score"] for each in reply.json()["results"]}
-    assert max(found, key=lambda index: found[index]) == documents.index(text(question, 6))
+    results = {each["index"]: each["relevance_score"] for each in reply.json()["results"]}
+    assert max(results, key=lambda index: results[index]) == documents.index(text(question, 6))
     expected = [score if score >= strict.threshold else 0.0 for score in scores]
-    assert [found[place] for place in range(len(documents))] == pytest.approx(expected, abs=1e-5)
+    assert [results[place] for place in range(len(documents))] == pytest.approx(expected, abs=1e-5)
     assert 0 < expected.count(0.0) < len(documents)
 
 

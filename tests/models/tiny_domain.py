@@ -70,5 +70,5 @@ def trained(train: Callable[[Config, RunFolder], object], config: Config, folder
 
 def read_summary(run: RunFolder) -> dict[str, Any]:
     """What came out."""
-    found: dict[str, Any] = json.loads((run.path / SUMMARY).read_text("utf-8"))
-    return found
+    results: dict[str, Any] = json.loads((run.path / SUMMARY).read_text("utf-8"))
+    return results

@@ -35,8 +35,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def started(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A question to learn from and one held out, and a LoRA that writes a plan in form every second time."""
     folder = tmp_path_factory.mktemp("started")
-    asked = questions(folder / "data", 2, held_out=1)
-    return folder / "data", half_in_form(folder, weights, asked[:1])
+    every_question = questions(folder / "data", 2, held_out=1)
+    return folder / "data", half_in_form(folder, weights, every_question[:1])
 
 
 def finding_nothing() -> FakeServices:

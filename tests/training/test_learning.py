@@ -92,9 +92,9 @@ def test_training_prompts_equal_serving_prompts(learnt: Learnt, tmp_path: Path) 
 def test_eight_samples_of_each_task_are_learnt_by_heart(learnt: Learnt) -> None:
     losses = [line["loss"] for line in learnt.run.metrics() if "loss" in line]
     assert losses[-1] < 0.1 < 3 < losses[0]
-    said = predictions(learnt.adapted(), learnt.chats, learnt.mixture.train, 40, 8)
-    assert [each.said for each in said] == [each.label for each in said]
-    assert len(said) == 24
+    replies = predictions(learnt.adapted(), learnt.chats, learnt.mixture.train, 40, 8)
+    assert [each.said for each in replies] == [each.label for each in replies]
+    assert len(replies) == 24
 
 
 def test_merged_weights_give_the_logits_of_the_adapter(learnt: Learnt, tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_rollout_ends_at_the_stop_tag(tmp_path: Path) -> None:
 
 def test_rollouts_ignore_the_models_generation_config(tmp_path: Path) -> None:
     weights = tiny_qwen25_vl(tmp_path / "model")
-    told = json.loads((weights / "generation_config.json").read_text())
-    told |= {"do_sample": True, "top_k": 1, "repetition_penalty": 5.0}
-    (weights / "generation_config.json").write_text(json.dumps(told))
+    figures = json.loads((weights / "generation_config.json").read_text())
+    figures |= {"do_sample": True, "top_k": 1, "repetition_penalty": 5.0}
+    (weights / "generation_config.json").write_text(json.dumps(figures))
     config = sft_config(tmp_path, weights)
     loaded = load(config.model)
     model, chats = with_lora(loaded, config.lora, seed=0).train(), Chats(loaded.processor)
@@ -167,10 +167,10 @@ def test_tokens_align_with_text_inside_characters(tmp_path: Path) -> None:
     assert len(ids) > len(text)  # its letters are no tokens of so small a vocabulary
     for kept in (ids, ids[:-2]):
         tokens = Continuation(kept, [0.5] * len(kept)).tokens(chats.tokenizer)
-        said = chats.tokenizer.decode(kept, skip_special_tokens=True).encode()
-        spans = align(said, [token.data for token in tokens])
+        output = chats.tokenizer.decode(kept, skip_special_tokens=True).encode()
+        spans = align(output, [token.data for token in tokens])
         assert spans is not None
-        assert b"".join(said[start:end] for start, end in spans) == said
+        assert b"".join(output[start:end] for start, end in spans) == output
 
 
 def test_batch_waits_for_present_members_only() -> None:

@@ -150,9 +150,9 @@ def test_held_out_samples_are_not_trained_on(weights: Path, tmp_path: Path) -> N
     assert [each.sample.task for each in mixture.held_out] == list(config.tasks)
     run = trained(config, tmp_path / "run")
     for when in (BEFORE, AFTER):
-        said: list[Prediction] = run.predictions(when)
-        assert {each.sample for each in said} <= held_out
-        assert all(0 < (each.confidence or 0) <= 1 for each in said)
+        predictions: list[Prediction] = run.predictions(when)
+        assert {each.sample for each in predictions} <= held_out
+        assert all(0 < (each.confidence or 0) <= 1 for each in predictions)
 
 
 def test_training_continues_from_an_adapter(weights: Path, tmp_path: Path) -> None:

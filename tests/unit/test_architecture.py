@@ -86,9 +86,9 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for _, name, imported in ILLEGAL_IMPORTS:
         with (root / name).open("a") as source:
             source.write(f"\nimport {imported}\n")
-    said = " ".join(_lint_imports(root).stdout.partition("Broken contracts")[2].split())
+    output = " ".join(_lint_imports(root).stdout.partition("Broken contracts")[2].split())
     names = _contracts()
-    parts = re.split("|".join(f"({re.escape(name)}) -{{9,}}" for name in names.values()), said)
+    parts = re.split("|".join(f"({re.escape(name)}) -{{9,}}" for name in names.values()), output)
     told = [part for part in parts if part is not None][1:]
     by_name = dict(zip(told[::2], told[1::2], strict=True))
     return {contract: by_name.get(name, "") for contract, name in names.items()}

@@ -36,8 +36,8 @@ async def _forty(course: Course) -> None:
 
 def _scans(course: Course) -> bytes:
     photo = ("photo.jpg", many_scans(7_000, 7_048, 700), "image/jpeg")
-    asked = {"question": "what is this?", "deadline_ms": "1000"}
-    return course.post("/answer", data=asked, files={"image": photo})
+    question = {"question": "what is this?", "deadline_ms": "1000"}
+    return course.post("/answer", data=question, files={"image": photo})
 
 
 async def _ask_well(course: Course) -> None:
@@ -77,10 +77,10 @@ def _small_print(word: str) -> bytes:
 
 
 async def _dense(course: Course) -> None:
-    asked = {"question": "what does it say?", "deadline_ms": "3000"}
+    question = {"question": "what does it say?", "deadline_ms": "3000"}
     page = ("page.png", _dense_page(), "image/png")
     for turn in range(3):
-        await course.send(course.post("/answer", data=asked, files={"image": page}))
+        await course.send(course.post("/answer", data=question, files={"image": page}))
         other = ("print.png", _small_print(f"open {turn}"), "image/png")
         began = time.monotonic()
         reply = await course.send(request("POST", "/v1/ocr", files={"image": other}), "ocr", 90)
@@ -99,10 +99,10 @@ async def _flood(course: Course) -> None:
             turn = 0
             while time.monotonic() < until:
                 turn += 1
-                asked = {"question": f"how high is tower {place}-{turn}?", "deadline_ms": 20_000}
+                question = {"question": f"how high is tower {place}-{turn}?", "deadline_ms": 20_000}
                 began = time.monotonic()
                 try:
-                    status = (await client.post(f"{course.target.url}/answer", json=asked)).status_code
+                    status = (await client.post(f"{course.target.url}/answer", json=question)).status_code
                 except httpx.HTTPError:
                     status = 0
                 course.count(status, time.monotonic() - began)

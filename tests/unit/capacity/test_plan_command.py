@@ -40,11 +40,11 @@ def test_the_committed_files_are_what_the_plan_writes(shipped: Proposal) -> None
 
 
 def test_voice_env_is_all_that_voice_changes() -> None:
-    without, found = (
+    without, results = (
         {name: value for each in environment(propose(file, 10_000)).values() for name, value in each.items()}
         for file in (read(SHIPPED), read(SHIPPED, voice=True))
     )
-    changes = {name: value for name, value in found.items() if without.get(name) != value}
+    changes = {name: value for name, value in results.items() if without.get(name) != value}
     assert changes == read_env(SHIPPED.parent / "voice.env")
 
 
@@ -109,8 +109,8 @@ def test_services_and_gateway_accept_their_variables(
 
 def test_a_model_on_the_cpu_is_told_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_cpu = {"engine": "bge", "gpu": "cpu", "concurrency": 12, "batch": 4}
-    found = propose(read(changed(tmp_path, {"services.text_search": on_cpu})), 10_000)
-    for name, value in environment(found)["text_search"].items():
+    result = propose(read(changed(tmp_path, {"services.text_search": on_cpu})), 10_000)
+    for name, value in environment(result)["text_search"].items():
         monkeypatch.setenv(name, value)
     settings = TextSearchSettings()
     assert (settings.device, settings.max_batch, settings.pool_size.workers) == ("cpu", 4, 12)

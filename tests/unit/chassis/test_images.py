@@ -166,8 +166,10 @@ def quarters(pixels: np.ndarray) -> tuple[str, str, str, str]:
     names = {RED: "red", BLUE: "blue", GREEN: "green", WHITE: "white"}
     height, width, _ = pixels.shape
     places = [(height * row // 4, width * column // 4) for row in (1, 3) for column in (1, 3)]
-    found = [min(names, key=lambda each: np.abs(pixels[place].astype(int) - each).sum()) for place in places]
-    top_left, top_right, bottom_left, bottom_right = (names[each] for each in found)
+    results = [
+        min(names, key=lambda each: np.abs(pixels[place].astype(int) - each).sum()) for place in places
+    ]
+    top_left, top_right, bottom_left, bottom_right = (names[each] for each in results)
     return top_left, top_right, bottom_left, bottom_right
 
 

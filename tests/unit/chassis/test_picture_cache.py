@@ -53,8 +53,8 @@ def test_what_is_no_sound_picture_is_not_kept(tmp_path: Path, data: bytes, why: 
 def test_a_picture_is_fetched_once_also_by_a_later_run(host: Host, tmp_path: Path) -> None:
     url = f"{host.url}/yellow.jpg"
     for _ in range(2):
-        found = cache(tmp_path).fetch([url, url])
-        path = found[url]
+        result = cache(tmp_path).fetch([url, url])
+        path = result[url]
         assert isinstance(path, Path)
         assert path.read_bytes() == picture("yellow")
     assert host.requests["/yellow.jpg"] == 1
@@ -73,9 +73,9 @@ def test_what_cannot_be_fetched_is_asked_for_once_in_a_run(host: Host, tmp_path:
 def test_many_are_fetched_and_each_is_told_of(host: Host, tmp_path: Path) -> None:
     told: list[int] = []
     urls = [f"{host.url}/{colour}.png" for colour in ("red", "blue", "green", "pink", "black", "white")]
-    found = cache(tmp_path).fetch([*urls, f"{host.url}/gone"], lambda: told.append(1))
+    result = cache(tmp_path).fetch([*urls, f"{host.url}/gone"], lambda: told.append(1))
     assert len(told) == 7
-    assert sum(isinstance(each, Path) for each in found.values()) == 6
+    assert sum(isinstance(each, Path) for each in result.values()) == 6
 
 
 def test_a_link_that_was_tampered_with_leads_nowhere(host: Host, tmp_path: Path) -> None:

@@ -81,13 +81,13 @@ def test_missing_server_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [(["missing.jpg", "what is this?"], "there is no photo"), (["a.jpg", "what", "is"], "quotation marks")],
 )
-def test_bad_arguments_are_refused(arguments: list[str], said: str) -> None:
+def test_bad_arguments_are_refused(arguments: list[str], text: str) -> None:
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["ask", *arguments])
     assert done.exit_code == 2
-    assert said in done.output
+    assert text in done.output
 
 
 def test_pages_that_are_too_long_together_are_left_out_from_the_end() -> None:

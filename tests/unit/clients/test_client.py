@@ -37,8 +37,8 @@ def photo(colour: str = "teal") -> bytes:
 def follow(ask: Query) -> Outcome:
     if "broken" in ask.question:
         raise NotReady("Not today.")
-    said = ODD_TEXT if "odd" in ask.question else f"turn {len(ask.history) + 1}"
-    return Outcome(said, Reason.ANSWERED, 0.8, Route.RAG, citations=(CITATION,))
+    text = ODD_TEXT if "odd" in ask.question else f"turn {len(ask.history) + 1}"
+    return Outcome(text, Reason.ANSWERED, 0.8, Route.RAG, citations=(CITATION,))
 
 
 @asynccontextmanager
@@ -205,14 +205,14 @@ async def test_conversation_sends_its_photo_once_and_can_be_deleted(tmp_path: Fi
         sources: dict[str, Any] = {"bytes": photo(), "path": file, "text": str(file), "file": opened}
         async with connected() as (client, pipeline):
             talk = client.conversation(sources[kind])
-            said = [(await talk.ask(question)).answer for question in ("what is this?", "and this?")]
+            texts = [(await talk.ask(question)).answer for question in ("what is this?", "and this?")]
             events = [event async for event in talk.stream("and that?")]
             await talk.ask("and here?", photo("red"))
             session = talk.session_id
             await talk.forget()
             with pytest.raises(errors.SessionNotFound):
                 await client.ask("still there?", session_id=session)
-    assert [*said, events[-1].answer if isinstance(events[-1], Answer) else ""] == [
+    assert [*texts, events[-1].answer if isinstance(events[-1], Answer) else ""] == [
         "turn 1",
         "turn 2",
         "turn 3",

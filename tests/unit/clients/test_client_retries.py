@@ -60,10 +60,10 @@ class Server:
         told_s = int(request.headers["x-deadline-ms"]) / 1000
         self.seen.append((request.headers.get("idempotency-key", ""), request.read(), told_s))
         self.now += self.works_s
-        said = self.replies.pop(0)
-        if isinstance(said, Exception):
-            raise said
-        return said
+        text = self.replies.pop(0)
+        if isinstance(text, Exception):
+            raise text
+        return text
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

@@ -104,9 +104,9 @@ async def test_app_asks_a_real_gateway(node: NodeJs, app: Path, world: World, tm
     with anyio.fail_after(60):
         ran = await anyio.run_process(command, cwd=app, env=node.environment, check=False)
     assert ran.returncode == 0, ran.stderr.decode()
-    said = json.loads(ran.stdout)
-    assert [texts[-1] for texts in said] == [first.answer, then.answer]
-    assert said[0][:-1] == [f"This is {first.entity}."]  # before the answer was known
+    output = json.loads(ran.stdout)
+    assert [texts[-1] for texts in output] == [first.answer, then.answer]
+    assert output[0][:-1] == [f"This is {first.entity}."]  # before the answer was known
     new_photo = {query.question: query.photo_is_new for query in world.reasoner.queries}
     assert new_photo == {QUESTION: True, FOLLOW_UP: False}
     assert [turn.question for turn in world.reasoner.queries[-1].history] == [QUESTION]

@@ -55,7 +55,7 @@ def page(name: str, text: str) -> dict[str, str]:
 def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
     """Each point's payload and vectors, as the disk has them."""
     store = EdgeStore(folder)
-    found: dict[str, tuple[Any, Any]] = {}
+    results: dict[str, tuple[Any, Any]] = {}
     shard: Any = store._version(alias).shard
     offset = None
     while True:
@@ -70,11 +70,14 @@ def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
                 for name, each in record.vector.items()
             }
             of_content = {key: value for key, value in record.payload.items() if key not in (SOURCE, ORIGIN)}
-            found[str(record.id)] = (of_content, vectors)  # the manifests that are compared have other names
+            results[str(record.id)] = (
+                of_content,
+                vectors,
+            )  # the manifests that are compared have other names
         if offset is None:
             break
     store.close()
-    return found
+    return results
 
 
 async def pages_by_default_engine(source: Path, folder: Path) -> tuple[IngestReport, dict[str, Any]]:

@@ -81,13 +81,13 @@ def test_a_name_says_what_a_photo_shows(name: str, thing: str) -> None:
 
 def test_photos_of_a_folder_are_named_by_their_files(tmp_path: Path) -> None:
     write(tmp_path, "Eiffel Tower.jpg", "eiffel_tower-2.PNG", "bridges/Pont Neuf.webp", ".trash/Louvre.jpg")
-    found = photos(tmp_path)
-    assert {name: each.entity for name, each in found.items()} == {
+    result = photos(tmp_path)
+    assert {name: each.entity for name, each in result.items()} == {
         "Eiffel Tower.jpg": "Eiffel Tower",
         "eiffel_tower-2.PNG": "Eiffel Tower",
         "bridges/Pont Neuf.webp": "Pont Neuf",
     }
-    assert found["bridges/Pont Neuf.webp"].photo == tmp_path / "bridges" / "Pont Neuf.webp"
+    assert result["bridges/Pont Neuf.webp"].photo == tmp_path / "bridges" / "Pont Neuf.webp"
     assert count_photos(tmp_path) == 3
 
 

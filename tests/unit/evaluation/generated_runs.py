@@ -52,8 +52,8 @@ def questions(
     made = []
     for number in range(count):
         confidence = round(chance.random(), 3)
-        said = GOLD if chance.random() < confidence else OTHER
-        made.append(Question(confidence, said, number % 3 > 0, articles[number % len(articles)]))
+        text = GOLD if chance.random() < confidence else OTHER
+        made.append(Question(confidence, text, number % 3 > 0, articles[number % len(articles)]))
     return made
 
 

@@ -112,8 +112,8 @@ def test_other_photos_of_an_indexed_place_find_it(
             if answer not in (None, view.place):
                 wrong.append((view.name, answer))
     with capsys.disabled():
-        for place, found in asked.items():
-            print(f"\n  {place}: found in {sum(found)} of {len(found)} other photos", end="")  # noqa: T201
+        for place, result in asked.items():
+            print(f"\n  {place}: found in {sum(result)} of {len(result)} other photos", end="")  # noqa: T201
     assert wrong == []
     real = asked[PLACES[0]] + asked[PLACES[1]]
     everything = list(itertools.chain.from_iterable(asked.values()))

@@ -49,13 +49,13 @@ def _reranker(
     return CascadeReranker(coarse, judge, Cutoffs(**given))  # type: ignore[arg-type]
 
 
-def _expect(found: Sequence[float], expected: Sequence[float]) -> None:
-    assert found == pytest.approx(expected, abs=1e-6)
+def _expect(actual: Sequence[float], expected: Sequence[float]) -> None:
+    assert actual == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_score_is_the_product_of_both_stages() -> None:
-    found = _reranker(Towers(), Judge()).rerank("who?", list("abcd"), None, PHOTO)
-    _expect(found, [0.9 * 0.2, 0.6 * 0.9, 0.3, 0.05])
+    result = _reranker(Towers(), Judge()).rerank("who?", list("abcd"), None, PHOTO)
+    _expect(result, [0.9 * 0.2, 0.6 * 0.9, 0.3, 0.05])
 
 
 def test_the_best_query_token_counts() -> None:
@@ -75,9 +75,9 @@ def test_a_negative_cosine_is_discarded_where_there_is_a_threshold() -> None:
 
 def test_coarse_stage_without_threshold_selects_k1() -> None:
     judge = Judge()
-    found = _reranker(Towers(), judge, coarse_top=2, coarse_threshold=None, fine_threshold=0.5)
-    _expect(found.rerank("who?", list("edc"), None, PHOTO), [0.0, 1.0, 1.0])
-    _expect(found.rerank("who?", ["e"], None, PHOTO), [1.0])
+    result = _reranker(Towers(), judge, coarse_top=2, coarse_threshold=None, fine_threshold=0.5)
+    _expect(result.rerank("who?", list("edc"), None, PHOTO), [0.0, 1.0, 1.0])
+    _expect(result.rerank("who?", ["e"], None, PHOTO), [1.0])
     alone = _reranker(Towers(), None, coarse_threshold=None)
     _expect(alone.rerank("who?", list("eac"), None, PHOTO), [0.1, 0.95, 0.65])
 
@@ -136,10 +136,10 @@ def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
 
 def test_documents_are_sorted_by_length_for_batching() -> None:
     towers, judge = Towers(), Judge()
-    found = _reranker(towers, judge).rerank("who?", ["a", "bbbb", "cc"], None, PHOTO)
+    result = _reranker(towers, judge).rerank("who?", ["a", "bbbb", "cc"], None, PHOTO)
     assert towers.read == ["bbbb", "cc", "a"]
     assert [text for _, text in judge.pairs] == ["bbbb", "cc", "a"]
-    _expect(found, [0.18, 0.54, 0.3])
+    _expect(result, [0.18, 0.54, 0.3])
 
 
 def test_nothing_in_gives_nothing_out() -> None:

@@ -88,14 +88,14 @@ def files(folder: Path) -> dict[str, bytes]:
 async def test_label_is_own_answer_if_right_else_refusal(tmp_path: Path) -> None:
     await ask_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
     await built(tmp_path / "data", tmp_path / "run")
-    found = conversations(tmp_path / "data", Task.ANSWER)
-    assert [(each.label, each.source) for each in found] == [
+    result = conversations(tmp_path / "data", Task.ANSWER)
+    assert [(each.label, each.source) for each in result] == [
         ("It was built in 1931.", Label.OWN),
         ("I don't know.", Label.REFUSAL),
         ("I don't know.", Label.REFUSAL),
     ]
-    assert [each.reply for each in found] == [RIGHT.answered, WRONG.answered, REFUSED.answered]
-    assert [each.gold for each in found] == [RIGHT.gold] * 3
+    assert [each.reply for each in result] == [RIGHT.answered, WRONG.answered, REFUSED.answered]
+    assert [each.gold for each in result] == [RIGHT.gold] * 3
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ async def test_wrong_answer_can_be_labelled_by_gold_or_dropped(
 ) -> None:
     await ask_run(tmp_path / "run", [RIGHT, WRONG, REFUSED, Question(4, gold=" ", answered="Never.")])
     made = await built(tmp_path / "data", tmp_path / "run", wrong=wrong)
-    found = conversations(tmp_path / "data", Task.ANSWER)
-    assert [(each.label, each.source) for each in found] == labels
+    result = conversations(tmp_path / "data", Task.ANSWER)
+    assert [(each.label, each.source) for each in result] == labels
     assert made.unused[Task.ANSWER]["there is no gold answer"] == 1
 
 
@@ -129,9 +129,9 @@ async def test_rewordings_are_kept_if_right(tmp_path: Path) -> None:
     await ask_run(tmp_path / "run", [RIGHT, WRONG])
     referee = ScriptedReferee(tmp_path / "data", ("1931.", "In 1931 it was built.", "It was built in 1999."))
     await built(tmp_path / "data", tmp_path / "run", referee=referee, augmented=10)
-    found = conversations(tmp_path / "data", Task.ANSWER)
-    assert Counter(each.source for each in found) == {Label.OWN: 1, Label.AUGMENTED: 2, Label.REFUSAL: 1}
-    assert {each.label for each in found if each.source is Label.AUGMENTED} == {
+    result = conversations(tmp_path / "data", Task.ANSWER)
+    assert Counter(each.source for each in result) == {Label.OWN: 1, Label.AUGMENTED: 2, Label.REFUSAL: 1}
+    assert {each.label for each in result if each.source is Label.AUGMENTED} == {
         "1931.",
         "In 1931 it was built.",
     }
@@ -184,10 +184,10 @@ async def test_questions_have_gold_article_and_history(tmp_path: Path) -> None:
     first, second = Question(1, session="s"), Question(2, session="s", turn=1)
     await ask_run(tmp_path / "run", [first, second, Question(3, answerable=False, accepted=())])
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
-    found: list[QuestionSample] = list(read_samples(tmp_path / "data", Task.QUESTION).samples)
-    assert [each.question for each in found] == [first.text, second.text]
-    assert found[1].history == ((first.text, first.answered),)
-    assert (found[0].gold, found[0].accepted, found[0].article) == (first.gold, ("1931",), "Tower 1")
+    results: list[QuestionSample] = list(read_samples(tmp_path / "data", Task.QUESTION).samples)
+    assert [each.question for each in results] == [first.text, second.text]
+    assert results[1].history == ((first.text, first.answered),)
+    assert (results[0].gold, results[0].accepted, results[0].article) == (first.gold, ("1931",), "Tower 1")
 
 
 async def test_samples_of_a_photo_share_a_part(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ async def test_failing_judge_leaves_samples_for_later(tmp_path: Path) -> None:
         tmp_path / "data", tmp_path / "run", referee=ScriptedReferee(tmp_path / "data", silent_after=2)
     )
     assert half.unjudged > 0
-    kept = (tmp_path / "data" / MEMORY).read_text().splitlines()
-    (tmp_path / "data" / MEMORY).write_text("\n".join([*kept, '{"key": "half a li']))
+    content = (tmp_path / "data" / MEMORY).read_text().splitlines()
+    (tmp_path / "data" / MEMORY).write_text("\n".join([*content, '{"key": "half a li']))
     rest = ScriptedReferee(tmp_path / "data")
     whole = await built(tmp_path / "data", tmp_path / "run", referee=rest)
     straight = await built(tmp_path / "other", tmp_path / "run", referee=ScriptedReferee(tmp_path / "other"))

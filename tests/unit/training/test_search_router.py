@@ -65,12 +65,12 @@ def written(folder: Path, made: list[DraftSample], name: str = "drafts") -> Path
 
 def trained(folder: Path, *data: Path, **varied: Any) -> tuple[RunFolder, list[str]]:
     """A run, and what it said."""
-    said: list[str] = []
+    texts: list[str] = []
     config = SearchRouterConfig(head="search-router", data=data, **varied)
-    run = RunFolder(folder, say=said.append)
+    run = RunFolder(folder, say=texts.append)
     run.begin(dump_config(config))
     train_search_router(config, run)
-    return run, said
+    return run, texts
 
 
 def changed(draft: DraftSample, **features: float) -> DraftSample:

@@ -253,11 +253,11 @@ def test_a_version_that_could_not_be_opened_is_tried_again(folder: Path) -> None
 @pytest.mark.parametrize("broken", [b"", b"{", b'{"pages": 3}', b'["v1"]', b'{"pages": "../v1"}'])
 def test_aliases_that_cannot_be_read_stop_the_start_with_a_sentence(folder: Path, broken: bytes) -> None:
     path = folder / "aliases.json"
-    kept = path.read_bytes()
+    content = path.read_bytes()
     path.write_bytes(broken)
     with pytest.raises(DependencyUnavailable, match="Restore it from a backup"):
         EdgeStore(folder)
-    path.write_bytes(kept)
+    path.write_bytes(content)
     with opened(folder) as store:
         assert count_points(store) == 30
 

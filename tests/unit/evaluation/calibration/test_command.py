@@ -119,7 +119,7 @@ def test_unsuitable_runs_are_refused(dev: Path, tmp_path: Path) -> None:
 def test_a_ceiling_is_broken_only_by_more_than_chance(
     wrong: float, low: float, expected: bool | None
 ) -> None:
-    found = Given(
+    result = Given(
         questions=100,
         sessions=100,
         accuracy=0.8,
@@ -130,6 +130,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         truthfulness=0.8 - wrong,
         truthfulness_range=Interval(low=0.7, high=0.9),
     )
-    is_kept, sentence = compare_with_promise(0.02, found, found)
+    is_kept, sentence = compare_with_promise(0.02, result, result)
     assert is_kept is expected
     assert "at most 2 %" in sentence

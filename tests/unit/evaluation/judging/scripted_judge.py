@@ -73,6 +73,6 @@ def refuses(status: int, complaint: str = "no") -> Response:
 def case_in(body: Body) -> dict[str, str]:
     """The question, truth and answer of a request, read back from its JSON line."""
     line = body["messages"][1]["content"].split("\n")[1]
-    found = json.loads(line)
-    assert isinstance(found, dict)
-    return found
+    result = json.loads(line)
+    assert isinstance(result, dict)
+    return result

@@ -34,19 +34,19 @@ def test_no_gold_case_is_an_example() -> None:
 
 def test_scores_by_verdict_are_those_of_counting() -> None:
     first, *rest = [each for each in CASES if each.verdict is Verdict.INCORRECT]
-    said = {each.case.interaction_id: Judgement(each.verdict, "") for each in CASES}
-    said[first.case.interaction_id] = Judgement(Verdict.CORRECT, "")
-    found = with_people(CASES, said)
+    texts = {each.case.interaction_id: Judgement(each.verdict, "") for each in CASES}
+    texts[first.case.interaction_id] = Judgement(Verdict.CORRECT, "")
+    result = with_people(CASES, texts)
     rights = sum(each.verdict is Verdict.CORRECT for each in CASES)
-    scores = found.by_verdict() / 100
+    scores = result.by_verdict() / 100
     assert scores.loc["correct", "precision"] == pytest.approx(rights / (rights + 1))
     assert scores.loc["incorrect", "recall"] == pytest.approx(len(rest) / (len(rest) + 1))
     assert scores.loc["correct", "accuracy"] == pytest.approx(1 - 1 / len(CASES))
 
 
 def test_the_rules_judge_agrees_with_people_on_most() -> None:
-    found = with_people(CASES, {each.case.interaction_id: judge_by_rules(each.case) for each in CASES})
-    assert found.accuracy > 0.7
+    result = with_people(CASES, {each.case.interaction_id: judge_by_rules(each.case) for each in CASES})
+    assert result.accuracy > 0.7
 
 
 @pytest.mark.anyio

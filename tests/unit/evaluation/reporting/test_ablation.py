@@ -197,13 +197,13 @@ def systems() -> list[System]:
 
 def row(key: str, section: str, method: str, mark: str = "") -> Row:
     """The only row of that name."""
-    (found,) = [
+    (result,) = [
         each
         for part in TABLES[key].section
         for each in part.rows
         if (part.name, each.method, each.mark) == (section, method, mark)
     ]
-    return found
+    return result
 
 
 def test_the_tables_leave_out_modules_that_the_gateway_has() -> None:

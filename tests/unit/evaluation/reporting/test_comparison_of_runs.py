@@ -83,13 +83,13 @@ PROTOCOL = Protocol.CRAG_MM_2026
 RIGHT, WRONG = Verdict.CORRECT, Verdict.INCORRECT
 
 
-def one(said: str, *, abstained: bool = False, proposed: str | None = None) -> Scored:
+def one(text: str, *, abstained: bool = False, proposed: str | None = None) -> Scored:
     scored = run(Skill("one", right=1.0, refused=0.0), questions(1)).scored[0]
     answer = scored.record.answer
     assert answer is not None
     told = Explanation(proposed=proposed, signals={"answer_confidence": 0.3, "support": 0.5})
     changed = answer.model_copy(
-        update={"answer": said, "abstained": abstained, "confidence": 0.7, "explanation": told}
+        update={"answer": text, "abstained": abstained, "confidence": 0.7, "explanation": told}
     )
     return Scored(scored.record.model_copy(update={"answer": changed}), Judgement(WRONG, "made up"))
 
@@ -157,8 +157,8 @@ def test_answers_of_one_confidence_are_weighed_as_in_a_random_order() -> None:
         curve(answers(*((place / 9, verdict, True) for place, verdict in enumerate(order))), 4).aurc
         for order in permutations(tied)
     ]
-    found = curve(answers(*((0.5, verdict, True) for verdict in tied)), 4)
-    assert found.aurc == pytest.approx(sum(orders) / len(orders))
+    result = curve(answers(*((0.5, verdict, True) for verdict in tied)), 4)
+    assert result.aurc == pytest.approx(sum(orders) / len(orders))
 
 
 FAILED_ASKED = questions(240, seed=9)
@@ -196,13 +196,13 @@ def test_the_surest_hallucination_comes_first() -> None:
 
 def test_refusing_what_cannot_be_answered_is_no_failure() -> None:
     unanswerable = Truth(interaction_id="x", answer_type=AnswerType.UNANSWERABLE)
-    found = instructive("mine", {"mine": with_records(SYSTEMS["mine"], truth=unanswerable)})
-    assert {failure.lesson for failure in found} == {Lesson.HALLUCINATED}
+    result = instructive("mine", {"mine": with_records(SYSTEMS["mine"], truth=unanswerable)})
+    assert {failure.lesson for failure in result} == {Lesson.HALLUCINATED}
 
 
 def test_a_request_that_failed_teaches_nothing_about_answers() -> None:
-    found = instructive("mine", {"mine": with_records(SYSTEMS["mine"], answer=None, error="overloaded")})
-    assert found == ()
+    result = instructive("mine", {"mine": with_records(SYSTEMS["mine"], answer=None, error="overloaded")})
+    assert result == ()
 
 
 def with_evidence(text: str, **changes: object) -> Settled:

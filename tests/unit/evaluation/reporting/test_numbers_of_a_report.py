@@ -23,8 +23,8 @@ SKILLS = (Skill("careful", 0.3, 0.6), Skill("bold", 0.45, 0.1, 2.0), Skill("plai
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     root = tmp_path_factory.mktemp("runs")
-    asked = questions(45, seed=4)
-    return [written(run(skill, asked), root / skill.name) for skill in SKILLS]
+    every_question = questions(45, seed=4)
+    return [written(run(skill, every_question), root / skill.name) for skill in SKILLS]
 
 
 @pytest.fixture(scope="module", params=list(Protocol))

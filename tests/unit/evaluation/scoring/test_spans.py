@@ -48,37 +48,37 @@ def is_of_a_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
-def exact(said: str, golds: list[str]) -> int:
+def exact(texts: str, golds: list[str]) -> int:
     """Whether the answer is one of the golds."""
     wanted = [words_of(gold) for gold in golds if words_of(gold)] or [[]]
-    return 1 if words_of(said) in wanted else 0
+    return 1 if words_of(texts) in wanted else 0
 
 
-def f1(said: str, golds: list[str]) -> float:
+def f1(texts: str, golds: list[str]) -> float:
     """The best over the golds."""
     best = 0.0
     for wanted in [words_of(gold) for gold in golds if words_of(gold)] or [[]]:
-        found = words_of(said)
-        if not found or not wanted:
-            best = max(best, 1.0 if found == wanted else 0.0)
+        result = words_of(texts)
+        if not result or not wanted:
+            best = max(best, 1.0 if result == wanted else 0.0)
             continue
         left, same = list(wanted), 0
-        for word in found:
+        for word in result:
             if word in left:
                 left.remove(word)
                 same += 1
         if same:
-            precision, recall = same / len(found), same / len(wanted)
+            precision, recall = same / len(result), same / len(wanted)
             best = max(best, 2 * precision * recall / (precision + recall))
     return best
 
 
-def holds(said: str, golds: list[str]) -> bool:
+def holds(texts: str, golds: list[str]) -> bool:
     """Whether a gold's words stand in the answer, one after the other."""
-    found = words_of(said)
+    result = words_of(texts)
     for wanted in (words_of(gold) for gold in golds):
-        for start in range(len(found) - len(wanted) + 1 if wanted else 0):
-            if found[start : start + len(wanted)] == wanted:
+        for start in range(len(result) - len(wanted) + 1 if wanted else 0):
+            if result[start : start + len(wanted)] == wanted:
                 return True
     return False
 
@@ -87,20 +87,20 @@ def recompute(predictions: list[Prediction]) -> dict[str, float]:
     """The figures of one set; those over nothing are left out."""
     sums: dict[str, list[float]] = {}
     for each in predictions:
-        failed, said, golds = each["said"] is None, each["said"] or "", each["golds"]
-        matched = 0.0 if failed else float(exact(said, golds))
-        overlap = 0.0 if failed else f1(said, golds)
+        failed, text, golds = each["said"] is None, each["said"] or "", each["golds"]
+        matched = 0.0 if failed else float(exact(text, golds))
+        overlap = 0.0 if failed else f1(text, golds)
         sums.setdefault("exact", []).append(matched)
         sums.setdefault("f1", []).append(overlap)
         if golds:
             sums.setdefault("has_exact", []).append(matched)
             sums.setdefault("has_f1", []).append(overlap)
-            sums.setdefault("right", []).append(float(bool(said) and holds(said, golds)))
-            sums.setdefault("wrong", []).append(float(bool(said) and not holds(said, golds)))
-            sums.setdefault("not_known", []).append(float(not said))
+            sums.setdefault("right", []).append(float(bool(text) and holds(text, golds)))
+            sums.setdefault("wrong", []).append(float(bool(text) and not holds(text, golds)))
+            sums.setdefault("not_known", []).append(float(not text))
         else:
             sums.setdefault("no_answer", []).append(matched)
-            sums.setdefault("answered", []).append(float(bool(said)))
+            sums.setdefault("answered", []).append(float(bool(text)))
     figures = {name: sum(values) / len(values) for name, values in sums.items()}
     lengths = sorted(len(each["said"].split()) for each in predictions if each["said"])
     if lengths:
@@ -124,12 +124,12 @@ PREDICTIONS = st.lists(
 
 def scored(prediction: Prediction, number: int = 0, client_ms: float = 10.0) -> Scored:
     """The prediction as a run keeps it, judged by the rules."""
-    said, golds = prediction["said"], prediction["golds"]
+    text, golds = prediction["said"], prediction["golds"]
     name = f"q{number}"
     kind = AnswerType.SPAN if golds else AnswerType.UNANSWERABLE
     record = turn_of(
         name,
-        None if said is None else answered(said or None),
+        None if text is None else answered(text or None),
         gold=golds[0] if golds else "I don't know.",
         truth=Truth(interaction_id=name, answer_type=kind, accepted=tuple(golds)),
         client_ms=client_ms,
@@ -153,8 +153,8 @@ def speakable(prediction: Prediction) -> bool:
 
     Left out: what the judge reads as a refusal or as empty, and what only its second spelling finds.
     """
-    said, golds = prediction["said"] or "", prediction["golds"]
-    return is_refusal(said) == (not said) and says(said, golds) == holds(said, golds)
+    text, golds = prediction["said"] or "", prediction["golds"]
+    return is_refusal(text) == (not text) and says(text, golds) == holds(text, golds)
 
 
 @pytest.mark.parametrize(

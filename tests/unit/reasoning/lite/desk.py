@@ -62,13 +62,13 @@ class WordReader:
         self.requests.append(request)
         if self.error is not None:
             raise self.error
-        found = [
+        results = [
             answer
             for index, passage in enumerate(request.passages)
             for sentence in sentences(passage.text)
             if (answer := _answer(request, index, passage, sentence)) is not None
         ]
-        best = sorted(found, key=lambda each: -each.probability)[:1]
+        best = sorted(results, key=lambda each: -each.probability)[:1]
         return readings(ReadReply(model="words", answers=best), request.passages)
 
 

@@ -67,8 +67,8 @@ def test_a_question_that_says_next_to_nothing_goes_on_from_the_one_before() -> N
     ],
 )
 async def test_a_comparison_is_refused(question: str, compares: bool) -> None:
-    found = page(f"{BASILICA} has a river, a lake and a newer wing, and more.")
-    reply = await answered(ask(question), found, entity=CHURCH)
+    result = page(f"{BASILICA} has a river, a lake and a newer wing, and more.")
+    reply = await answered(ask(question), result, entity=CHURCH)
     assert parse_question(ask(question)).compares is compares
     assert not compares or (reply.answer, reply.reason) == (None, Reason.MODEL_UNSURE)
 
@@ -109,9 +109,9 @@ async def test_the_thing_in_view_is_meant_unless_another_one_is_named() -> None:
 
 async def test_a_candidate_that_large_print_contradicts_is_not_meant() -> None:
     doubtful = thing("The Iron Garden", 0.6)
-    found = await selected(ask("Who wrote this?"), doubtful, printed=sign("THE GLASS HARBOUR"))
-    assert found is not None
-    assert found.name == "The Glass Harbour"
+    result = await selected(ask("Who wrote this?"), doubtful, printed=sign("THE GLASS HARBOUR"))
+    assert result is not None
+    assert result.name == "The Glass Harbour"
 
 
 @pytest.mark.parametrize(
