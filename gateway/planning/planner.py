@@ -129,22 +129,17 @@ class Planner:
         """
         medians, squares = float(REPLY_RESERVE_MS), 0.0
         for step in steps:
-            median, decile = self._time(step, done, load)
+            median = decile = 0.0  # of calls side by side the slowest counts
+            for call in step:
+                if call.stage in done:
+                    continue
+                ratios = self.estimates.ratios(call.timed_as, load, by_model=call.by_model)
+                p50 = ratios.p50 * call.idle_ms
+                p90 = min(ratios.p90 * call.idle_ms, ratios.p50 * call.longest_ms)
+                median, decile = max(median, p50), max(decile, p50, p90)
             medians += median
             squares += (decile - median) ** 2
         return medians + math.sqrt(squares)
-
-    def _time(self, step: _Step, done: frozenset[Stage], load: int) -> tuple[float, float]:
-        """Median and ninth decile, milliseconds; of calls side by side the slowest counts."""
-        median = decile = 0.0
-        for call in step:
-            if call.stage in done:
-                continue
-            ratios = self.estimates.ratios(call.timed_as, load, by_model=call.by_model)
-            p50 = ratios.p50 * call.idle_ms
-            p90 = min(ratios.p90 * call.idle_ms, ratios.p50 * call.longest_ms)
-            median, decile = max(median, p50), max(decile, p50, p90)
-        return median, decile
 
     def _ladder_of(self, graph: StageGraph, busy: bool) -> tuple[_Rung, ...]:
         """Return the rungs from the full plan down; worked out once, since the table does not change."""

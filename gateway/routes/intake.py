@@ -58,7 +58,9 @@ async def read_question(request: Request, gateway: Gateway, caller: Caller, rece
     """
     media_type = media_type_of(request)
     if media_type == "multipart/form-data":
-        fields, files = await _from_form(request)
+        async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
+            fields = validate(AnswerRequest, _text_fields(form))
+            files = Files(await _file(form, "image"), await _file(form, "audio"))
     elif media_type == "application/json":
         fields, files = await read_body(request, _from_json)
     else:
@@ -102,12 +104,6 @@ async def to_question(
         sound=sound,
         memory=fields.memory,
     )
-
-
-async def _from_form(request: Request) -> tuple[AnswerRequest, Files]:
-    async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
-        fields = validate(AnswerRequest, _text_fields(form))
-        return fields, Files(**{name: await _file(form, name) for name in _FILES})
 
 
 async def _file(form: FormData, name: str) -> bytes | None:

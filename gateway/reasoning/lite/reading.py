@@ -46,13 +46,6 @@ def readable(photo_text: PhotoText) -> PhotoText:
     return PhotoText(tuple(line for line in lines if plausibility(line.text, line.score) >= NOISE_BELOW))
 
 
-def print_passage(printed: PhotoText) -> ToRead:
-    """The print, for the reader; what addresses the answerer is an order and says nothing of the thing."""
-    lines = tuple(line for line in printed.lines if not orders_answer(line.text))
-    text = PhotoText(lines)
-    return ToRead(text.plain, "", CitationKind.PHOTO, tuple(line.box for line in lines))
-
-
 def printed_name(printed: PhotoText) -> Entity | None:
     """Return the thing that the photo's largest lines may name; None where they are small, or no name."""
     clear = [line for line in printed.lines if line.score >= CLEAR and _may_name(line.text)]
@@ -144,8 +137,10 @@ def _passages(
     names = question.names if question.about in (About.NAMED, About.SPOKEN) else ()
     for index, item in enumerate(evidence):
         if item.kind is CitationKind.PHOTO:
-            if printed.lines:
-                yield index, print_passage(printed)
+            if printed.lines:  # a line that addresses the answerer says nothing of the thing
+                signs = PhotoText(tuple(line for line in printed.lines if not orders_answer(line.text)))
+                boxes = tuple(line.box for line in signs.lines)
+                yield index, ToRead(signs.plain, "", CitationKind.PHOTO, boxes)
             continue
         printed_on_it = (agreement(item.title, printed.plain) or 0.0) >= AGREES
         of_it = thing is not None and item.entity in (None, thing.name)
