@@ -113,8 +113,8 @@ def test_no_pod_may_do_more_than_it_must_and_each_says_what_it_takes(build: tupl
             assert held["allowPrivilegeEscalation"] is False
             assert held["readOnlyRootFilesystem"] is True
             assert held["capabilities"] == {"drop": ["ALL"]}
-            asked, most = container["resources"]["requests"], container["resources"]["limits"]
-            assert asked.keys() >= {"cpu", "memory"}
+            requests, most = container["resources"]["requests"], container["resources"]["limits"]
+            assert requests.keys() >= {"cpu", "memory"}
             assert "memory" in most
             assert "cpu" not in most or name.startswith("ray")
 

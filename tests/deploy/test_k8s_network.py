@@ -93,8 +93,8 @@ KEDA = Party("keda", {}, namespace="keda")
 
 
 def _pocket() -> set[Way]:
-    asked = {("gateway", host, PORTS[host]) for host in MODELS}
-    return asked | {("corpus", host, PORTS[host]) for host in KEEPERS}
+    ways = {("gateway", host, PORTS[host]) for host in MODELS}
+    return ways | {("corpus", host, PORTS[host]) for host in KEEPERS}
 
 
 def _l40s() -> set[Way]:

@@ -75,9 +75,9 @@ def test_configurations_and_one_format_of_weights_are_fetched_once(hub: FakeHub,
     assert {name: results[name] for name in wanted} == {name: FILES[name] for name in wanted}
     assert set(results) == {*wanted, MARKER}
     assert json.loads((tmp_path / REVISIONS).read_text()) == {"acme/toy": COMMIT}
-    asked = len(hub.requests)
+    before = len(hub.requests)
     get(hub, tmp_path)
-    assert len(hub.requests) == asked
+    assert len(hub.requests) == before
 
 
 def test_the_second_format_is_taken_where_the_first_is_missing(hub: FakeHub, tmp_path: Path) -> None:

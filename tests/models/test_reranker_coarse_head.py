@@ -120,9 +120,9 @@ def test_the_loaded_head_gives_equation_2_with_blip2s_own_states(
             query_length=model.query_tokens.shape[1],
             encoder_hidden_states=model.vision_model(pixels).last_hidden_state,
         ).last_hidden_state[0, : model.query_tokens.shape[1]]
-        asked = states @ tensors["weight"].T + tensors["bias"]
+        query_states = states @ tensors["weight"].T + tensors["bias"]
         read = torch.from_numpy(np.stack(qformer.text_vectors(texts)))
-        direct = torch.cosine_similarity(asked[:, None], read[None], dim=-1).amax(dim=0)
+        direct = torch.cosine_similarity(query_states[:, None], read[None], dim=-1).amax(dim=0)
     result = stage.score(question, photo, texts)
     assert max(result) == result[0]
     parity("reranker, coarse head", "Blip2 layers, matmul", np.abs(np.array(result) - direct.numpy()).max())

@@ -136,10 +136,10 @@ def test_long_document_is_cut_and_template_kept(
     judge: Qwen3Reranker, qwen3_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qwen3, "_DOCUMENT_TOKENS", 8)
-    kept, cut = judge.score([(QUERY, "dog dog dog dog dog dog dog dog"), (QUERY, "dog " * 5000)])
+    whole, cut = judge.score([(QUERY, "dog dog dog dog dog dog dog dog"), (QUERY, "dog " * 5000)])
     tokenizer: Any = AutoTokenizer.from_pretrained(qwen3_folder)
     assert len(tokenizer.encode(" dog" * 8)) == 8
-    assert cut == pytest.approx(kept, abs=1e-6)
+    assert cut == pytest.approx(whole, abs=1e-6)
 
 
 def test_long_query_leaves_room_for_the_document(judge: Qwen3Reranker) -> None:

@@ -169,16 +169,16 @@ def test_service_worker_caches_the_page_and_no_questions(open_page: Open) -> Non
         check_worker_cache(wearer)
         wearer.open("/")
         wearer.answer("Who wrote The Salt Road?")
-        kept: list[str] = wearer.page.evaluate(
+        cached_paths: list[str] = wearer.page.evaluate(
             """async () => {
               const caches_ = await Promise.all((await caches.keys()).map((name) => caches.open(name)));
               const requests = (await Promise.all(caches_.map((cache) => cache.keys()))).flat();
               return requests.map((request) => new URL(request.url).pathname);
             }"""
         )
-        assert {"/", "/page/main.js", "/page/style.css"} <= set(kept)
-        assert all(path == "/" or path.startswith("/page/") for path in kept)
-        assert "/page/setup.json" not in kept
+        assert {"/", "/page/main.js", "/page/style.css"} <= set(cached_paths)
+        assert all(path == "/" or path.startswith("/page/") for path in cached_paths)
+        assert "/page/setup.json" not in cached_paths
 
 
 def test_page_loads_little_and_only_from_this_server(open_page: Open) -> None:
@@ -206,9 +206,9 @@ def test_a_scanned_token_becomes_the_key_that_questions_carry(open_page: Open) -
         expect(wearer.page.locator("body[data-ready=yes]")).to_be_attached()
         assert exchanged == ["once"]
         assert wearer.page.url == f"{world.url}/"
-        with wearer.page.expect_request("**/answer") as asked:
+        with wearer.page.expect_request("**/answer") as request:
             wearer.ask(QUESTIONS[0])
-        assert asked.value.headers["authorization"] == "Bearer lg_phone"
+        assert request.value.headers["authorization"] == "Bearer lg_phone"
 
 
 def test_a_token_that_was_used_is_explained(open_page: Open) -> None:

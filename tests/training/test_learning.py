@@ -82,11 +82,11 @@ def test_only_the_tokens_that_the_assistant_is_to_write_carry_loss(learnt: Learn
 def test_training_prompts_equal_serving_prompts(learnt: Learnt, tmp_path: Path) -> None:
     sample = conversation(tmp_path, 1, Task.ANSWER, "Ada.")
     turn = Turn(sample.messages, tmp_path / sample.photo, sample.label)
-    asked, taught = learnt.chats.inputs([turn])["input_ids"][0], learnt.chats.training_inputs([turn])
+    prompt_ids, taught = learnt.chats.inputs([turn])["input_ids"][0], learnt.chats.training_inputs([turn])
     begins = int((taught["labels"][0] != NO_LOSS).nonzero()[0])
-    assert taught["input_ids"][0, :begins].equal(asked)
+    assert taught["input_ids"][0, :begins].equal(prompt_ids)
     prompt, reply = learnt.chats.length(turn)
-    assert (prompt, prompt + reply) == (len(asked), int(taught["input_ids"].shape[1]))
+    assert (prompt, prompt + reply) == (len(prompt_ids), int(taught["input_ids"].shape[1]))
 
 
 def test_eight_samples_of_each_task_are_learnt_by_heart(learnt: Learnt) -> None:
@@ -152,12 +152,14 @@ def test_greedy_tokens_have_probabilities(tmp_path: Path) -> None:
     )
     begin = chats.ids("Which tower is it?")
     longer = Ask((*begin, *begin), None, 12, frozen=True)
-    (told, _) = OwnWriter(trainer, chats, 0.0, 1.0, 8)([Ask(tuple(begin), None, 8, frozen=True), longer])
+    (continuation, _) = OwnWriter(trainer, chats, 0.0, 1.0, 8)(
+        [Ask(tuple(begin), None, 8, frozen=True), longer]
+    )
     with torch.no_grad(), model.eval().disable_adapter():
-        logits = model(input_ids=torch.tensor([begin + told.ids])).logits[0, len(begin) - 1 : -1]
+        logits = model(input_ids=torch.tensor([begin + continuation.ids])).logits[0, len(begin) - 1 : -1]
     logits[:, chats.unwritable] = -torch.inf
-    assert told.ids == logits.argmax(-1).tolist()
-    assert told.probabilities == pytest.approx(logits.softmax(-1).amax(-1).tolist(), abs=1e-4)
+    assert continuation.ids == logits.argmax(-1).tolist()
+    assert continuation.probabilities == pytest.approx(logits.softmax(-1).amax(-1).tolist(), abs=1e-4)
 
 
 def test_tokens_align_with_text_inside_characters(tmp_path: Path) -> None:
@@ -165,9 +167,9 @@ def test_tokens_align_with_text_inside_characters(tmp_path: Path) -> None:
     text = "Sévérac: 312 m — 高塔"
     ids = [*chats.ids(text), chats.tokenizer.eos_token_id]
     assert len(ids) > len(text)  # its letters are no tokens of so small a vocabulary
-    for kept in (ids, ids[:-2]):
-        tokens = Continuation(kept, [0.5] * len(kept)).tokens(chats.tokenizer)
-        output = chats.tokenizer.decode(kept, skip_special_tokens=True).encode()
+    for part in (ids, ids[:-2]):
+        tokens = Continuation(part, [0.5] * len(part)).tokens(chats.tokenizer)
+        output = chats.tokenizer.decode(part, skip_special_tokens=True).encode()
         spans = align(output, [token.data for token in tokens])
         assert spans is not None
         assert b"".join(output[start:end] for start, end in spans) == output

@@ -64,8 +64,8 @@ class Scripted:
 
     def _line(self, ask: Ask) -> Continuation:
         ids = [*self._chats.ids(self._lines[ask.ends_with]), self._chats.tokenizer.eos_token_id]
-        kept = cut_at_end(ids, ask, self._chats.tokenizer)
-        return Continuation(kept, [0.75] * len(kept) if ask.frozen else None)
+        part = cut_at_end(ids, ask, self._chats.tokenizer)
+        return Continuation(part, [0.75] * len(part) if ask.frozen else None)
 
 
 def rolled(
@@ -73,14 +73,14 @@ def rolled(
     settings: GatewaySettings,
     chats: Chats,
     writer: Scripted,
-    asked: Sequence[Question],
+    some_questions: Sequence[Question],
 ) -> list[Trajectory]:
     """Rollouts by a scripted writer."""
 
     async def work() -> list[Trajectory]:
         async with open_platform(config, settings) as platform:
             roller = Roller(chats, writer, config.rollout_s)
-            return await roller.roll_out(platform, asked)
+            return await roller.roll_out(platform, some_questions)
 
     return anyio.run(work)
 
@@ -108,11 +108,11 @@ def test_rollout_follows_the_pipeline_and_masks_foreign_tokens(
     assert (trajectory.plan, trajectory.knowledge) == (PLAN, KNOWLEDGE)
     assert trajectory.answer == "It has 312 pages."
     assert own_words(chats, trajectory) == [PLAN + "<|im_end|>", KNOWLEDGE + "<|im_end|>"]
-    told = chats.tokenizer.decode(
+    prompt = chats.tokenizer.decode(
         [token for token, own in zip(trajectory.ids, trajectory.mask, strict=True) if not own]
     )
-    assert "TASK: from the pieces that were retrieved" in told
-    assert "has 312 pages" in told
+    assert "TASK: from the pieces that were retrieved" in prompt
+    assert "has 312 pages" in prompt
     assert [len(service.calls) for service in (services.cropper, services.image_search)] == [1, 2]
     assert not trajectory.failed
 

@@ -49,16 +49,16 @@ def test_voice_env_is_all_that_voice_changes() -> None:
 
 
 def test_the_table_has_each_card_and_the_options_of_the_model_server() -> None:
-    status, said = plan(SHIPPED, "--cards", 2, "--voice")
+    status, output = plan(SHIPPED, "--cards", 2, "--voice")
     assert status == 0
-    assert "l40s: llama-3.2-11b-vision-fp8 on 2 cards of 48 GB" in said
-    rows = [line.split()[:2] for line in said.splitlines()]
+    assert "l40s: llama-3.2-11b-vision-fp8 on 2 cards of 48 GB" in output
+    rows = [line.split()[:2] for line in output.splitlines()]
     assert ["0", "vlm"] in rows
     assert ["1", "reranker"] in rows
-    assert "vLLM: --gpu-memory-utilization 0.601 --max-model-len 16384 --max-num-seqs 10" in said
-    assert "stt: whisper.cpp-cuda" in said
-    assert "10 questions at once" in said
-    assert max(map(len, said.splitlines())) <= 80
+    assert "vLLM: --gpu-memory-utilization 0.601 --max-model-len 16384 --max-num-seqs 10" in output
+    assert "stt: whisper.cpp-cuda" in output
+    assert "10 questions at once" in output
+    assert max(map(len, output.splitlines())) <= 80
 
 
 def test_whisper_by_vllm_gets_its_share(tmp_path: Path) -> None:

@@ -69,16 +69,16 @@ async def test_a_name_with_one_private_address_among_public_ones_is_refused() ->
 
 async def test_the_address_that_was_checked_is_the_one_that_is_connected_to(host: Host) -> None:
     """A name that is asked for twice could lead elsewhere the second time (DNS rebinding)."""
-    asked = []
+    hosts = []
 
     async def once(name: str, port: int) -> Sequence[str]:
-        asked.append(name)
-        return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
+        hosts.append(name)
+        return ["127.0.0.1"] if len(hosts) == 1 else ["169.254.169.254"]
 
     patient = PublicFetcher(is_allowed=lambda address: address == "127.0.0.1", resolve=once)
     port = host.url.rpartition(":")[2]
     assert await patient.fetch(f"http://pictures.example:{port}/red.jpg") == picture("red")
-    assert asked == ["pictures.example"]
+    assert hosts == ["pictures.example"]
 
 
 @pytest.mark.parametrize(

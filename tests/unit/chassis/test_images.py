@@ -205,9 +205,9 @@ def test_nothing_that_was_written_beside_the_pixels_is_kept() -> None:
     original = pictures.located_jpeg()
     assert pictures.MARKER in original
     clean = clean_image(original, LIMITS, max_side=1600)
-    with Image.open(io.BytesIO(clean.jpeg)) as kept:
-        assert not kept.getexif()
-        assert set(kept.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
+    with Image.open(io.BytesIO(clean.jpeg)) as picture:
+        assert not picture.getexif()
+        assert set(picture.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
     assert b"GPS" not in clean.jpeg
     assert b"Exif" not in clean.jpeg
 

@@ -62,19 +62,19 @@ def test_a_picture_is_fetched_once_also_by_a_later_run(host: Host, tmp_path: Pat
 
 def test_what_cannot_be_fetched_is_asked_for_once_in_a_run(host: Host, tmp_path: Path) -> None:
     url = f"{host.url}/gone"
-    kept = cache(tmp_path)
+    pictures = cache(tmp_path)
     before = host.requests["/gone"]
-    assert [kept.fetch([url])[url] for _ in range(2)] == ["The host answered with status 404."] * 2
+    assert [pictures.fetch([url])[url] for _ in range(2)] == ["The host answered with status 404."] * 2
     assert host.requests["/gone"] == before + 1
     cache(tmp_path).fetch([url])
     assert host.requests["/gone"] == before + 2
 
 
 def test_many_are_fetched_and_each_is_told_of(host: Host, tmp_path: Path) -> None:
-    told: list[int] = []
+    ticks: list[int] = []
     urls = [f"{host.url}/{colour}.png" for colour in ("red", "blue", "green", "pink", "black", "white")]
-    result = cache(tmp_path).fetch([*urls, f"{host.url}/gone"], lambda: told.append(1))
-    assert len(told) == 7
+    result = cache(tmp_path).fetch([*urls, f"{host.url}/gone"], lambda: ticks.append(1))
+    assert len(ticks) == 7
     assert sum(isinstance(each, Path) for each in result.values()) == 6
 
 

@@ -129,17 +129,17 @@ class Watched:
 
 
 async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
-    told: list[int] = []
+    deadlines_ms: list[int] = []
 
     async def handle(_: str, sent: Mapping[str, str]) -> Scripted:
-        told.append(int(sent[headers.DEADLINE]))
-        if len(told) == 1:
+        deadlines_ms.append(int(sent[headers.DEADLINE]))
+        if len(deadlines_ms) == 1:
             raise ExchangeError
         return Scripted(b'{"status":"ok"}')
 
     service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", Watched(RetryBudget()).guard)
     await service.send("POST", "/read", Form(fields={"a": "b"}), Health, after(20_000))
-    assert told[1] <= told[0] - 9
+    assert deadlines_ms[1] <= deadlines_ms[0] - 9
 
 
 async def test_who_asks_whether_a_service_is_well_passes_an_open_breaker() -> None:

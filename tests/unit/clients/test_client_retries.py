@@ -57,8 +57,8 @@ class Server:
         self.seen: list[tuple[str, bytes, float]] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        told_s = int(request.headers["x-deadline-ms"]) / 1000
-        self.seen.append((request.headers.get("idempotency-key", ""), request.read(), told_s))
+        deadline_s = int(request.headers["x-deadline-ms"]) / 1000
+        self.seen.append((request.headers.get("idempotency-key", ""), request.read(), deadline_s))
         self.now += self.works_s
         text = self.replies.pop(0)
         if isinstance(text, Exception):
@@ -149,7 +149,7 @@ async def test_proxy_errors_are_retried(open_client: OpenClient, status: int) ->
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("reply", "expected"),
     [
         (lambda: problem("invalid_request", 422, retry_after="1"), InvalidRequest),
         (lambda: problem("dependency_unavailable", 503), DependencyUnavailable),
@@ -159,9 +159,9 @@ async def test_proxy_errors_are_retried(open_client: OpenClient, status: int) ->
     ],
 )
 async def test_final_errors_are_not_retried(
-    open_client: OpenClient, said: Callable[[], Said], expected: type[LoreglassError]
+    open_client: OpenClient, reply: Callable[[], Said], expected: type[LoreglassError]
 ) -> None:
-    server = Server(said(), answered())
+    server = Server(reply(), answered())
     with pytest.raises(expected):
         await open_client(server, HALF)("ask")
     assert server.slept == []

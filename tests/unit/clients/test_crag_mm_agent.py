@@ -64,8 +64,8 @@ async def test_each_turn_has_the_kits_history() -> None:
             "turn 2 of b after turn 1",
             "turn 1 of d after nothing",
         ]
-    asked = next(query for query in pipeline.queries if query.question == "b")
-    assert [(turn.question, turn.answer) for turn in asked.history] == [("a", "turn 1")]
+    query_b = next(query for query in pipeline.queries if query.question == "b")
+    assert [(turn.question, turn.answer) for turn in query_b.history] == [("a", "turn 1")]
 
 
 async def test_answers_keep_the_order_and_failures_are_dont_know() -> None:

@@ -23,8 +23,8 @@ def write(folder: Path, *names: str, content: bytes = b"not looked at here") -> 
 
 
 def metadata(folder: Path, *lines: object) -> None:
-    told = [each if isinstance(each, str) else json.dumps(each) for each in lines]
-    (folder / "metadata.jsonl").write_text("\n".join(told))
+    rows = [each if isinstance(each, str) else json.dumps(each) for each in lines]
+    (folder / "metadata.jsonl").write_text("\n".join(rows))
 
 
 def photos(folder: Path) -> dict[str, PhotoRecord]:
@@ -176,9 +176,9 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     (folder / "none.jpg").symlink_to("not there.jpg")
     (folder / "loop.jpg").symlink_to("loop.jpg")
     (folder / "metadata.jsonl").symlink_to(tmp_path / "metadata.jsonl")
-    told = reasons(list(read_photos(folder)))
+    why = reasons(list(read_photos(folder)))
     out = "It is a link that leads out of the folder."
-    assert {name: reason for name, reason in told.items() if "link" in reason} == {
+    assert {name: reason for name, reason in why.items() if "link" in reason} == {
         "away": out,
         "loop.jpg": "It is a link that leads nowhere.",
         "metadata.jsonl": out,

@@ -129,9 +129,9 @@ def test_lines_of_text_are_a_region() -> None:
 
 def test_a_label_prefers_regions_of_its_usual_kind() -> None:
     plain = BuiltinCropper().crop(noticeboard(), [], 8)
-    asked = BuiltinCropper().crop(noticeboard(), ["text"], 8)
+    regions = BuiltinCropper().crop(noticeboard(), ["text"], 8)
     assert (plain[0].kind, plain[0].label) == ("quadrilateral", None)
-    assert (asked[0].kind, asked[0].label) == ("text", "text")
+    assert (regions[0].kind, regions[0].label) == ("text", "text")
 
 
 def test_small_regions_and_those_at_the_edge_are_flagged() -> None:

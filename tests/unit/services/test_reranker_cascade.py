@@ -21,9 +21,9 @@ class Towers:
         self.photos: list[Photo | None] = []
         self.read: list[str] = []
 
-    def question_vectors(self, asked: Sequence[tuple[str, Photo | None]]) -> list[Vectors]:
-        self.photos += [photo for _, photo in asked]
-        return [np.array([[1.0, 0.0]], np.float32) for _ in asked]
+    def question_vectors(self, queries: Sequence[tuple[str, Photo | None]]) -> list[Vectors]:
+        self.photos += [photo for _, photo in queries]
+        return [np.array([[1.0, 0.0]], np.float32) for _ in queries]
 
     def text_vectors(self, texts: Sequence[str]) -> list[Vectors]:
         self.read += texts
@@ -111,8 +111,8 @@ def test_best_k2_products_are_kept() -> None:
 
 
 def test_of_equals_the_first_are_kept() -> None:
-    kept = _reranker(None, Judge(), fine_top=2).rerank("who?", ["c 1", "c 2", "c 3"], None, PHOTO)
-    assert kept == [1.0, 1.0, 0.0]
+    scores = _reranker(None, Judge(), fine_top=2).rerank("who?", ["c 1", "c 2", "c 3"], None, PHOTO)
+    assert scores == [1.0, 1.0, 0.0]
 
 
 def test_a_stage_that_is_off_has_factor_1_and_discards_nothing() -> None:
@@ -130,8 +130,8 @@ def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
     engine.rerank("who wrote it?", ["a"], "The Salt Road")
     engine.rerank("who wrote the salt road?", ["a"], "The Salt Road")
     engine.rerank("who wrote it?", ["a"], "")
-    asked = [query for query, _ in judge.pairs]
-    assert asked == ["who wrote it? (about The Salt Road)", "who wrote the salt road?", "who wrote it?"]
+    queries = [query for query, _ in judge.pairs]
+    assert queries == ["who wrote it? (about The Salt Road)", "who wrote the salt road?", "who wrote it?"]
 
 
 def test_documents_are_sorted_by_length_for_batching() -> None:

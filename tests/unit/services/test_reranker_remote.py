@@ -98,7 +98,7 @@ class RerankServer:
 
 def _every_score(value: Any) -> Fault:
     def spoil(results: Results) -> Any:
-        return [{key: kept if key == "index" else value for key, kept in each.items()} for each in results]
+        return [{key: old if key == "index" else value for key, old in each.items()} for each in results]
 
     return spoil
 

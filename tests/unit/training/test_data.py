@@ -312,8 +312,8 @@ async def test_questions_and_domains_need_no_run(tmp_path: Path) -> None:
     (tmp_path / "own" / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     tasks = (Task.QUESTION, Task.DOMAIN)
     data = await built(tmp_path / "data", tmp_path / "own", tasks=tasks)
-    asked = read_samples(tmp_path / "data", Task.QUESTION).samples
-    assert [each.history for each in asked] == [(), (("Who wrote it?", "Ana Lind."),)]
+    samples = read_samples(tmp_path / "data", Task.QUESTION).samples
+    assert [each.history for each in samples] == [(), (("Who wrote it?", "Ana Lind."),)]
     assert {each.domain for each in read_samples(tmp_path / "data", Task.DOMAIN).samples} == {"book"}
     assert [row.where for row in data.rejected] == ["own, questions.jsonl, line 3"], data.rejected
     with pytest.raises(RunError, match="run"):

@@ -103,8 +103,8 @@ def test_refusing_the_least_sure_gains_nothing(told: list[tuple[int, float]]) ->
 
 def test_lists_are_compared_by_numbers() -> None:
     def alike(said: str, label: str) -> float | None:
-        told = Prediction(sample="s", task=Task.RERANK, said=said, label=label)
-        return scores(Task.RERANK, [Judged(told)]).get("alike")
+        prediction = Prediction(sample="s", task=Task.RERANK, said=said, label=label)
+        return scores(Task.RERANK, [Judged(prediction)]).get("alike")
 
     assert alike('{"relevant": [1, 3]}', '{"relevant": [3, 1]}') == 1
     assert alike("relevant: none", "relevant: none") == 1

@@ -102,8 +102,8 @@ def test_writing_no_points_changes_nothing(store: VectorStore) -> None:
 def test_missing_names_what_is_not_there_in_the_asked_order(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [point(2), point(4)])
-    asked = [point_id(number) for number in (5, 4, 3, 2, 1)]
-    assert store.missing("v1", asked) == [point_id(5), point_id(3), point_id(1)]
+    ids = [point_id(number) for number in (5, 4, 3, 2, 1)]
+    assert store.missing("v1", ids) == [point_id(5), point_id(3), point_id(1)]
     assert store.missing("v1", []) == []
 
 
@@ -245,13 +245,13 @@ LOOKED_FOR: list[Prefetch] = [
 @pytest.mark.parametrize("searches", [1, 2, 3])
 def test_fused_ranks_are_reciprocal_rank_fusion_computed_by_hand(store: VectorStore, searches: int) -> None:
     filled(store, 40)
-    asked = LOOKED_FOR[:searches]
+    searches_made = LOOKED_FOR[:searches]
     rankings = [
         [results.payload["number"] for results in store.search("v1", vector, query, 10)]
-        for vector, query in asked
+        for vector, query in searches_made
     ]
     expected = ranked_by_hand(rankings)
-    fused = store.search_fused("v1", asked, limit=50, depth=10, rank_constant=60)
+    fused = store.search_fused("v1", searches_made, limit=50, depth=10, rank_constant=60)
     assert {results.payload["number"]: results.score for results in fused} == pytest.approx(
         expected, rel=1e-5
     )

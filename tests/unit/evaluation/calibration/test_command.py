@@ -84,18 +84,18 @@ def test_existing_file_needs_overwrite(dev: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--ceiling", "0.001"], "at least 999 conversations"),
         (["--ceiling", "1.5"], "between 0 and 1"),
         (["--judge", "human"], "withheld"),
     ],
 )
-def test_invalid_options_are_refused(dev: Path, tmp_path: Path, options: list[str], told: str) -> None:
+def test_invalid_options_are_refused(dev: Path, tmp_path: Path, options: list[str], message: str) -> None:
     out = tmp_path / "thresholds.toml"
     result = calibrate(dev, "--out", out, *options)
     assert result.exit_code == 1
-    assert told in result.output
+    assert message in result.output
     assert not out.exists()
 
 
@@ -130,6 +130,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         truthfulness=0.8 - wrong,
         truthfulness_range=Interval(low=0.7, high=0.9),
     )
-    is_kept, sentence = compare_with_promise(0.02, result, result)
-    assert is_kept is expected
+    holds, sentence = compare_with_promise(0.02, result, result)
+    assert holds is expected
     assert "at most 2 %" in sentence

@@ -137,13 +137,13 @@ async def test_draft_is_judged_once_apart_from_the_answer(tmp_path: Path) -> Non
     judge = Counting()
     rows = (await exported(run, judge)).samples
     assert [row.right for row in rows] == [True] * 3
-    asked = judge.calls
+    before = judge.calls
     await exported(run, judge)
     await judge_run(run, Judging(judge))
-    assert (asked, judge.calls) == (3, 3)
-    kept = {path.name for path in (run.folder / "verdicts").iterdir()}
-    assert any("draft" in name for name in kept)
-    assert not any(name.startswith("model-counting.") for name in kept)
+    assert (before, judge.calls) == (3, 3)
+    names = {path.name for path in (run.folder / "verdicts").iterdir()}
+    assert any("draft" in name for name in names)
+    assert not any(name.startswith("model-counting.") for name in names)
 
 
 async def test_fallback_and_unjudged_drafts_are_skipped(tmp_path: Path) -> None:

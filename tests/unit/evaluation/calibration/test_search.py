@@ -239,8 +239,8 @@ def test_a_ceiling_counts_conversations() -> None:
     assert low == 0.0
     assert among_all == pytest.approx(losses(signals, OPEN).mean())
     assert among_all == pytest.approx(0.8 / 4)
-    is_kept, sentence = compare_with_promise(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
-    assert is_kept is True
+    holds, sentence = compare_with_promise(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
+    assert holds is True
     assert "every conversation counts alike" in sentence
 
 

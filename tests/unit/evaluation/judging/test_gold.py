@@ -52,8 +52,8 @@ def test_the_rules_judge_agrees_with_people_on_most() -> None:
 @pytest.mark.anyio
 async def test_perfect_model_agrees_with_people() -> None:
     def script(body: Body, _: int) -> object:
-        asked = case_in(body)
-        return marks(RIGHT[asked["question"], asked["answer"]])
+        case = case_in(body)
+        return marks(RIGHT[case["question"], case["answer"]])
 
     judge = ScriptedJudge(script)  # type: ignore[arg-type]
     result = await check_judge(judge)

@@ -170,10 +170,10 @@ async def test_dripping_reply_times_out() -> None:
     ],
 )
 def test_a_hostile_answer_stays_within_its_field(answer: str) -> None:
-    system, asked = judge_messages("q {case}", "g", answer)
-    assert case_in({"messages": [system, asked]}) == {"question": "q {case}", "truth": "g", "answer": answer}
+    system, user = judge_messages("q {case}", "g", answer)
+    assert case_in({"messages": [system, user]}) == {"question": "q {case}", "truth": "g", "answer": answer}
     assert system == {"role": "system", "content": SYSTEM}
-    lines = asked["content"].split("\n")
+    lines = user["content"].split("\n")
     assert lines[0] == "Mark this answer:"
     assert lines[2:] == ["", "Reply with the JSON object of your verdict."]
 

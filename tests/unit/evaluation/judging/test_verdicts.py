@@ -59,13 +59,15 @@ def cases(count: int, answer: str = "answer {}") -> list[Case]:
     return [Case(f"i{n}", "question", "gold", answer.format(n)) for n in range(count)]
 
 
-async def judged(path: Path, judge: Counting, asked: list[Case], *also: Path) -> dict[str, Judgement]:
+async def judged(path: Path, judge: Counting, some_cases: list[Case], *also: Path) -> dict[str, Judgement]:
     with VerdictCache(path, also) as cache:
-        return await judge_all(asked, judge, concurrency=3, cache=cache)
+        return await judge_all(some_cases, judge, concurrency=3, cache=cache)
 
 
-def stored(path: Path, asked: list[Case], version: str = "1") -> dict[str, Judgement]:
-    return verdicts_on(path, {each.interaction_id: key_of(each, Counting.name, version) for each in asked})
+def stored(path: Path, some_cases: list[Case], version: str = "1") -> dict[str, Judgement]:
+    return verdicts_on(
+        path, {each.interaction_id: key_of(each, Counting.name, version) for each in some_cases}
+    )
 
 
 async def test_judgements_keep_order_and_concurrency_limit() -> None:

@@ -89,7 +89,7 @@ def questions(sessions: int, seed: int = 0, photo: str = "missing.jpg") -> list[
     return asked
 
 
-def run(skill: Skill, asked: Sequence[TurnRecord], seed: int = 0) -> Generated:
+def run(skill: Skill, records: Sequence[TurnRecord], seed: int = 0) -> Generated:
     """The made-up system's answers to those questions, with verdicts."""
     chance = random.Random(f"{seed} {skill.name}")
     header = RunHeader(
@@ -100,7 +100,7 @@ def run(skill: Skill, asked: Sequence[TurnRecord], seed: int = 0) -> Generated:
         explained=True,
         rejected={"missing_image": 3, "malformed_row": 1},
     )
-    return Generated(header, tuple(_answered(skill, record, chance) for record in asked))
+    return Generated(header, tuple(_answered(skill, record, chance) for record in records))
 
 
 def _answered(skill: Skill, record: TurnRecord, chance: random.Random) -> Scored:

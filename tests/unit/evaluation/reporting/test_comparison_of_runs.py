@@ -28,8 +28,8 @@ def judged(name: str, **changes: str) -> JudgedRun:
 
 
 def without(judged_run: JudgedRun, *lost: str) -> JudgedRun:
-    kept = tuple(each for each in judged_run.scored if each.record.interaction_id not in lost)
-    return replace(judged_run, scored=kept)
+    rest = tuple(each for each in judged_run.scored if each.record.interaction_id not in lost)
+    return replace(judged_run, scored=rest)
 
 
 def ids(scored: tuple[Scored, ...]) -> list[str]:
@@ -87,9 +87,9 @@ def one(text: str, *, abstained: bool = False, proposed: str | None = None) -> S
     scored = run(Skill("one", right=1.0, refused=0.0), questions(1)).scored[0]
     answer = scored.record.answer
     assert answer is not None
-    told = Explanation(proposed=proposed, signals={"answer_confidence": 0.3, "support": 0.5})
+    explanation = Explanation(proposed=proposed, signals={"answer_confidence": 0.3, "support": 0.5})
     changed = answer.model_copy(
-        update={"answer": text, "abstained": abstained, "confidence": 0.7, "explanation": told}
+        update={"answer": text, "abstained": abstained, "confidence": 0.7, "explanation": explanation}
     )
     return Scored(scored.record.model_copy(update={"answer": changed}), Judgement(WRONG, "made up"))
 
@@ -210,8 +210,8 @@ def with_evidence(text: str, **changes: object) -> Settled:
     assert record.answer is not None
     assert record.answer.explanation is not None
     seen = record.answer.explanation.evidence[0].model_copy(update={"text": text})
-    told = record.answer.explanation.model_copy(update={"evidence": [seen]})
-    answer = record.answer.model_copy(update={"explanation": told, "citations": []})
+    explanation = record.answer.explanation.model_copy(update={"evidence": [seen]})
+    answer = record.answer.model_copy(update={"explanation": explanation, "citations": []})
     changed = record.model_copy(update={"answer": answer, **changes})
     return settle([Scored(changed, Judgement(Verdict.MISSING, ""))], FAILED_PROTOCOL)[0]
 

@@ -82,7 +82,7 @@ def hostile(record: TurnRecord) -> TurnRecord:
         return record.model_copy(update={"question": HOSTILE, "gold": HOSTILE, "domain": HOSTILE})
     seen = [e.model_copy(update={"text": HOSTILE, "title": HOSTILE, "url": f"javascript:{HOSTILE}"})
             for e in answer.explanation.evidence]  # fmt: skip
-    told = answer.explanation.model_copy(
+    explanation = answer.explanation.model_copy(
         update={
             "evidence": seen,
             "notes": [Note(stage=HOSTILE, text=HOSTILE)],
@@ -99,7 +99,7 @@ def hostile(record: TurnRecord) -> TurnRecord:
             "answer": answer.model_copy(
                 update={
                     "answer": HOSTILE,
-                    "explanation": told,
+                    "explanation": explanation,
                     "citations": cited,
                     "timings_ms": {**answer.timings_ms, HOSTILE: 3.0},
                 }
@@ -165,17 +165,17 @@ def test_the_same_runs_give_the_same_report_to_the_byte(tmp_path: Path) -> None:
     every_question = questions(8)
     runs = [run(Skill("one"), every_question), run(Skill("other"), every_question)]
     first = made(tmp_path, *runs)
-    kept = {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()}
+    pages = {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()}
     folders = [tmp_path / "run-0", tmp_path / "run-1"]
     write_report(folders, first, judge="rules", protocol=Protocol.KDD_CUP_2025, cut=APPROXIMATE, made_at=0.0)
-    assert {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()} == kept
+    assert {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()} == pages
 
 
 def test_a_run_in_which_every_request_failed_is_reported_as_that(tmp_path: Path) -> None:
     failed = {"answer": None, "trace": None, "error": "overloaded"}
-    asked = run(Skill("one"), questions(5))
-    lost = tuple(Scored(each.record.model_copy(update=failed), each.judgement) for each in asked.scored)
-    report = made(tmp_path, Generated(asked.header, lost))
+    one_run = run(Skill("one"), questions(5))
+    lost = tuple(Scored(each.record.model_copy(update=failed), each.judgement) for each in one_run.scored)
+    report = made(tmp_path, Generated(one_run.header, lost))
     page = "".join(Elements((report / "report.html").read_text(encoding="utf-8")).texts)
     assert f"overloaded {len(lost)}" in page
     assert f"one {len(lost)} of {len(lost)}" in page

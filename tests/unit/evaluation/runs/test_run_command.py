@@ -86,9 +86,9 @@ async def test_an_index_that_is_there_already_is_left_alone(tmp_path: Path, file
     async with scripted_gateway(ScriptedPipeline(squad_script)) as url:
         nowhere = ("--text-search-url", "http://127.0.0.1:9", "--gateway", url, "--photo", photo)
         refused = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere)
-        asked = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere, "--no-index")
+        result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere, "--no-index")
     assert (refused.exit_code, "--no-index goes without" in " ".join(refused.output.split())) == (1, True)
-    assert asked.exit_code == 0, asked.output
+    assert result.exit_code == 0, result.output
 
 
 async def test_nothing_is_indexed_for_a_gateway_that_is_not_there(tmp_path: Path, file: Path) -> None:

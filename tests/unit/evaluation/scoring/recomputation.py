@@ -40,11 +40,11 @@ def is_missing(text: str, variant: str) -> bool:
     lower = text.lower()
     if variant == "kdd-cup-2025":
         return lower.find("i don't know") >= 0
-    kept = ""
+    letters = ""
     for char in lower:
         if char in "abcdefghijklmnopqrstuvwxyz0123456789" or char.isspace():
-            kept += char
-    return kept.find("i dont know") >= 0 or kept.find("i do not know") >= 0
+            letters += char
+    return letters.find("i dont know") >= 0 or letters.find("i do not know") >= 0
 
 
 def outcome(prediction: Prediction, variant: str) -> str:

@@ -28,19 +28,19 @@ def words_of(text: str) -> list[str]:
 
 def without_articles(text: str) -> str:
     """An article ends where a letter, digit or mark of the word class does not go on."""
-    kept, place = "", 0
+    plain, place = "", 0
     while place < len(text):
         end = place
         while end < len(text) and is_of_a_word(text[end]):
             end += 1
         if end == place:
-            kept += text[place]
+            plain += text[place]
             place += 1
             continue
         word = text[place:end]
-        kept += " " if word in ("a", "an", "the") else word
+        plain += " " if word in ("a", "an", "the") else word
         place = end
-    return kept
+    return plain
 
 
 def is_of_a_word(letter: str) -> bool:
@@ -140,12 +140,12 @@ def scored(prediction: Prediction, number: int = 0, client_ms: float = 10.0) -> 
 def figures(predictions: list[Prediction]) -> dict[str, float]:
     """Ours, without those that there are none of."""
     scores = span_scores([scored(each, number) for number, each in enumerate(predictions)])
-    told = {**asdict(scores), **asdict(scores.outcomes)}
+    values = {**asdict(scores), **asdict(scores.outcomes)}
     names = (
         "exact", "f1", "has_exact", "has_f1", "no_answer", "words_median", "words_p90",
         "right", "wrong", "not_known", "answered",
     )  # fmt: skip
-    return {name: told[name] for name in names if not math.isnan(told[name])}
+    return {name: values[name] for name in names if not math.isnan(values[name])}
 
 
 def speakable(prediction: Prediction) -> bool:
@@ -195,9 +195,9 @@ def test_gold_in_closest_passage_scores_nothing() -> None:
 @settings(max_examples=80)
 @given(PREDICTIONS)
 def test_any_predictions_score_the_same_twice(predictions: list[Prediction]) -> None:
-    kept = [each for each in predictions if speakable(each)]
-    if kept:
-        assert figures(kept) == pytest.approx(recompute(kept), abs=1e-12)
+    speakable_ones = [each for each in predictions if speakable(each)]
+    if speakable_ones:
+        assert figures(speakable_ones) == pytest.approx(recompute(speakable_ones), abs=1e-12)
 
 
 @settings(max_examples=80)
@@ -210,12 +210,12 @@ def test_exact_match_and_f1_are_those_of_the_published_rules(said: str, golds: l
 def test_questions_of_another_kind_are_not_scored_as_stretches() -> None:
     kinds = (AnswerType.NAME, AnswerType.UNANSWERABLE)
     others = [scored({"said": "Edda Marr", "golds": []}, n) for n in range(2)]
-    told = [
+    records = [
         Scored(
             each.record.model_copy(update={"truth": Truth(interaction_id="q", answer_type=kind)}),
             each.judgement,
         )
         for each, kind in zip(others, kinds, strict=True)
     ]
-    assert marked_questions(told) == []
+    assert marked_questions(records) == []
     assert len(marked_questions([*others, scored({"said": "", "golds": ["Edda Marr"]})])) == 3

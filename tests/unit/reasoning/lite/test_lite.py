@@ -48,8 +48,8 @@ WREN = turn("Who designed St Paul's Cathedral?", "Christopher Wren designed St P
 def test_a_question_is_about_the_view_a_name_or_the_last_turns(
     query: Query, about: About, names: tuple[str, ...]
 ) -> None:
-    asked = parse_question(query)
-    assert (asked.about, asked.names) == (about, names)
+    question = parse_question(query)
+    assert (question.about, question.names) == (about, names)
 
 
 def test_a_question_that_says_next_to_nothing_goes_on_from_the_one_before() -> None:
