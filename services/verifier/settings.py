@@ -21,7 +21,7 @@ class VerifierSettings(ServiceSettings):
     port: int = Field(default=7106, description="Port to listen on.")
     engine: Engine = Field(
         default=Engine.BUILTIN,
-        description="`white_box` judges by what the model says of its answer alone.",
+        description="`white_box` goes by the token probabilities and the judge of the model alone.",
     )
     supported_from: float = Field(
         default=0.5, ge=0.0, le=1.0, description="Least probability of `supported`."
