@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import pytest
-
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import WORKING, Work, load_latencies
 from gateway.planning.plan import FULL, LADDER, Plan, StageGraph
