@@ -22,7 +22,7 @@ from tests.unit.gateway.fakes import (
     FakeServices,
     Mood,
     crop_region,
-    found_in_second_crop,
+    find_in_second_crop,
     image_hit,
     text_line,
 )
@@ -78,7 +78,7 @@ def test_camera_question_is_answered_aloud_with_its_source_and_stays(open_page: 
 def test_only_regions_that_show_the_thing_or_are_cited_are_marked(
     services: FakeServices, open_page: Open
 ) -> None:
-    services.image_search.reply = found_in_second_crop
+    services.image_search.reply = find_in_second_crop
     regions = [crop_region(PHOTO), crop_region(PHOTO, left=40)]
     services.cropper.reply = CropReply(regions=regions, width=100, height=50)
     lines = [text_line("THE SALT ROAD"), text_line("price 9.99", 1)]
