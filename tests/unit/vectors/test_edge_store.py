@@ -312,7 +312,7 @@ from pathlib import Path
 from chassis.errors import StorageFull
 from chassis.resilience.room import MIB, Room
 from chassis.vectors.edge import EdgeStore
-from tests.unit.vectors.test_edge_store import SCHEMA, found, points
+from tests.unit.vectors.test_edge_store import SCHEMA, count_points, points
 store = EdgeStore(Path(sys.argv[1]), Room(Path(sys.argv[1]), 8 * MIB))
 store.create("v1", SCHEMA)
 store.upsert("v1", points(0, 50))
