@@ -32,7 +32,7 @@ from chassis.http.bodies import Router, read_form
 from chassis.http.connections import address_of
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
-from chassis.validation import validated
+from chassis.validation import validate
 from contracts.answer import Answer, AnswerRequest
 from contracts.devices import PhotoQuestionReply
 from gateway.planning.run import ignore_events
@@ -119,7 +119,7 @@ async def ask_with_photo(
     received = Deadline.after_ms(0)  # the device waits from when it has sent everything
 
     async def ask() -> PhotoQuestionReply:
-        body = validated(AnswerRequest, fields)
+        body = validate(AnswerRequest, fields)
         whole = await to_question(body, Files(form.photo), gateway, caller, received)
         session_id = _session_id(request, session, gateway.signing_secret)
         whole = replace(whole, session_id=session_id, opens_session=session_id is not None)

@@ -116,9 +116,9 @@ def test_every_reference_of_an_openapi_document_leads_somewhere(name: str) -> No
         if isinstance(node, dict):
             for key, each in node.items():
                 if key == "$ref":
-                    found: Any = described
+                    result: Any = described
                     for part in each.removeprefix("#/").split("/"):
-                        found = found[part]
+                        result = result[part]
                 check(each)
         elif isinstance(node, list):
             for each in node:
