@@ -164,14 +164,21 @@ class _Parser(MultiPartParser):
             file.close()
 
 
+def media_type_of(request: Request) -> str:
+    """Return the request's media type without parameters, in lower case."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 @asynccontextmanager
 async def read_form(
     request: Request, *, max_files: int, max_fields: int, max_part_size: int = 2**20
 ) -> AsyncIterator[FormData]:
     """Yield the form, and close its files afterwards. `max_part_size`: bytes of a text part.
 
-    Raises `PayloadTooLarge`, or `MalformedRequest` if the form is invalid or incomplete.
+    Raises `UnsupportedMediaType`, `PayloadTooLarge`, or `MalformedRequest` for a broken or incomplete form.
     """
+    if media_type_of(request) != "multipart/form-data":
+        raise UnsupportedMediaType("Send multipart/form-data.")
     async with aclosing(request.stream()) as stream:
         parser = _Parser(
             request.headers, stream, max_files=max_files, max_fields=max_fields, max_part_size=max_part_size
@@ -208,7 +215,7 @@ async def read_pictured(request: Request, model: type[Body], limits: JsonLimits)
 
     Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge` or `UnsupportedMediaType`.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type_of(request)
     if kind == "application/json":
         return await read_body(request, partial(_parse, model)), None
     if kind == "multipart/form-data":

@@ -24,7 +24,6 @@ from chassis.errors import (
     InvalidRequest,
     LoreglassError,
     NotFound,
-    UnsupportedMediaType,
     problem_of,
 )
 from chassis.http.app import RequestDeadline
@@ -42,7 +41,6 @@ from gateway.routes.intake import (
     Files,
     GatewayDep,
     caller_of,
-    media_type_of,
     to_question,
 )
 from gateway.serving.question import SPOKEN_CHARS, in_words
@@ -192,10 +190,8 @@ def _reply_key(tenant: str, session: str, request_id: str) -> str:
 async def _read(request: Request) -> _Form:
     """Read the form. Unknown fields are ignored: devices add their own.
 
-    Raises `UnsupportedMediaType`, `InvalidRequest`, or what `read_form` raises.
+    Raises `InvalidRequest`, or what `read_form` raises.
     """
-    if media_type_of(request) != "multipart/form-data":
-        raise UnsupportedMediaType("Send multipart/form-data.")
     async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
         photos = [part for name in _PHOTOS for part in form.getlist(name) if isinstance(part, UploadFile)]
         if len(photos) != 1:

@@ -17,7 +17,7 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.http.access import is_sent_from_here
-from chassis.http.bodies import read_body, read_form
+from chassis.http.bodies import media_type_of, read_body, read_form
 from chassis.images import ImageLimits
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
@@ -66,11 +66,6 @@ async def read_question(request: Request, gateway: Gateway, caller: Caller, rece
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
     return await to_question(fields, files, gateway, caller, received)
-
-
-def media_type_of(request: Request) -> str:
-    """Return the request's media type without parameters, in lower case."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def to_question(
