@@ -32,7 +32,7 @@ def first_fault(error: ValidationError) -> str:
     return fault(first["loc"], first["type"], first["msg"])
 
 
-def validated(model: type[Model], values: object) -> Model:
+def validate(model: type[Model], values: object) -> Model:
     """Return `values` as a `model`. Raises `InvalidRequest`, which names the first fault."""
     try:
         return model.model_validate(values)

@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 
 from chassis.errors import CollectionConflict
-from chassis.http.calls import FilePart, ServiceClient, http_client
+from chassis.http.calls import FilePart, Form, ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
 from contracts.collections import Indexed
 from contracts.image_search import ImageItem, ImageItems
@@ -279,11 +279,9 @@ async def send_photos(
         sent.append(each.item)
     if not sent:
         return unreadable
-    fields = {"items": ImageItems(items=sent).model_dump_json()}
+    form = Form(files, {"items": ImageItems(items=sent).model_dump_json()})
     path = f"/v1/collections/{version}/images"
-    reply = await patience.call(
-        lambda: service.send_multipart(path, files, fields, Indexed, Deadline.after_ms(CALL_MS), method="PUT")
-    )
+    reply = await patience.call(lambda: service.send("PUT", path, form, Indexed, Deadline.after_ms(CALL_MS)))
     return {**unreadable, **reply.rejected}
 
 

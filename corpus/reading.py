@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from chassis.decoding.pool import Decoders, Ending, NoReply, Program
 from chassis.errors import LoreglassError
-from chassis.http.calls import FilePart, ServiceClient, http_client
+from chassis.http.calls import FilePart, Form, ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
 from contracts.errors import ErrorKind
 from contracts.geometry import Point
@@ -176,9 +176,8 @@ async def _read_pictures(numbers: Sequence[int], render: Callable[[int], bytes],
             try:
                 picture = await anyio.to_thread.run_sync(render, number)
                 file: FilePart = ("image", ("page.jpg", picture, "image/jpeg"))
-                reply = await service.send_multipart(
-                    "/v1/ocr", [file], {}, OcrReply, Deadline.after_ms(_CALL_MS)
-                )
+                due = Deadline.after_ms(_CALL_MS)
+                reply = await service.send("POST", "/v1/ocr", Form([file]), OcrReply, due)
                 lines[number] = page_lines(reply)
             except LoreglassError as error:
                 reason = error.detail

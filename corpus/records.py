@@ -42,6 +42,8 @@ from corpus.values import moment
 
 LARGEST_PHOTO = 30 * 2**20
 _ADVICE = f"If the number belongs to the name, say so in {METADATA}."
+_KINDS = {"photo": ("images", PHOTO_SUFFIXES), "page": ("pages", PAGE_SUFFIXES)}
+"""What `loreglass index` calls the kinds of files, and their suffixes."""
 _RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
 
 
@@ -131,16 +133,23 @@ def _page_record(
     )
 
 
-def page_of_file(file: FolderFile) -> PageRecord | Rejected:
+def _check_kind(file: FolderFile, kind: str) -> None:
+    """Raises `Unusable` for a file with a fault, or whose suffix is not of this kind."""
     suffix = file.path.suffix.lower()
+    if file.fault:
+        raise Unusable(file.fault)
+    if suffix not in _KINDS[kind][1]:
+        for other, (command, suffixes) in _KINDS.items():
+            if suffix in suffixes:
+                raise Unusable(f"This is a {other}. Index it with: loreglass index {command}")
+        types = f"{kind.capitalize()}s can be {listed(_KINDS[kind][1])}"
+        raise Unusable(f"Unsupported file type. {types}.")
+
+
+def page_of_file(file: FolderFile) -> PageRecord | Rejected:
     try:
-        if file.fault:
-            raise Unusable(file.fault)
-        if suffix in PHOTO_SUFFIXES:
-            raise Unusable("This is a photo. Index it with: loreglass index images")
-        if suffix not in PAGE_FORMATS:
-            raise Unusable(f"Unsupported file type. Pages can be {listed(PAGE_SUFFIXES)}.")
-        page_format = PAGE_FORMATS[suffix]
+        _check_kind(file, "page")
+        page_format = PAGE_FORMATS[file.path.suffix.lower()]
         check_file(file.path, largest_file(page_format), "file")
         content = file.path.read_bytes()
         if not content.strip():
@@ -254,14 +263,8 @@ def _folder_photos(folder: Path, files: Sequence[FolderFile]) -> Iterator[PhotoR
 
 def _folder_photo(file: FolderFile, thing: str, fields: Mapping[str, Any]) -> PhotoRecord | Rejected:
     """`fields`: of the photo's own line, or of one about another photo of the same thing."""
-    suffix = file.path.suffix.lower()
     try:
-        if file.fault:
-            raise Unusable(file.fault)
-        if suffix in PAGE_FORMATS:
-            raise Unusable("This is a page. Index it with: loreglass index pages")
-        if suffix not in PHOTO_SUFFIXES:
-            raise Unusable(f"Unsupported file type. Photos can be {listed(PHOTO_SUFFIXES)}.")
+        _check_kind(file, "photo")
         entity = fields.get("entity") or thing
         if not entity:
             raise Unusable(f"Its name does not say what it shows. Rename it, or add a line to {METADATA}.")

@@ -88,9 +88,7 @@ class Patience:
         within_ms: int = CALL_MS,
         method: str = "POST",
     ) -> Reply:
-        return await self.call(
-            lambda: service.send_json(method, path, body, reply, Deadline.after_ms(within_ms))
-        )
+        return await self.call(lambda: service.send(method, path, body, reply, Deadline.after_ms(within_ms)))
 
 
 async def list_versions(service: ServiceClient, patience: Patience) -> list[Collection]:

@@ -32,6 +32,7 @@ from contracts.documents import (
 )
 from contracts.message import Message
 from contracts.message import Request as Body
+from contracts.text_search import TextSearchRequest
 from corpus.documents import DocumentIndex
 from corpus.ingest import Index
 from corpus.pipeline import Outcome
@@ -125,9 +126,9 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
         with indexing.changing_index():
             async with open_documents(indexing, index) as documents:
                 source, path = await _place(documents, address)
-                outcome, remarks, kept_at = await _index(indexing, index, source, path, content, facts)
+                outcome, remarks, stored_address = await _index(indexing, index, source, path, content, facts)
                 return IndexedDocument(
-                    outcome=outcome, remarks=remarks, document=await documents.show(kept_at)
+                    outcome=outcome, remarks=remarks, document=await documents.show(stored_address)
                 )
 
     @router.patch("/document")
@@ -217,7 +218,7 @@ def lookup_router(indexing: Indexing) -> APIRouter:
         q: Annotated[str, Query(min_length=1, max_length=2_000)],
         limit: Limit = 5,
     ) -> Passages:
-        passages = await gateway.services.search_pages([q], limit, deadline)
+        passages = await gateway.services.search_pages(TextSearchRequest(queries=[q], k=limit), deadline)
         return Passages(
             passages=[Passage(title=each.title, url=each.url, text=each.text) for each in passages]
         )

@@ -9,10 +9,9 @@ from PIL import Image
 
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.http.calls import http_client
-from chassis.http.client import HttpClient
+from chassis.http.client import Endpoint, HttpClient
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import CannotStart
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.capabilities import EVERYTHING, TEXT_ONLY_NOTE, Abilities
 from gateway.llm.client import Trial, VlmClient
 from gateway.llm.probe import probe
@@ -127,9 +126,9 @@ async def find_model(
     if http is None:
         async with http_client() as opened:
             return await find_model(url, name, key, tell, opened)
-    model = await _choose(VlmClient(http, VlmEndpoint(url, name, key)), url, name)
+    model = await _choose(VlmClient(http, Endpoint(url, name, key)), url, name)
     tell(f"Measuring {model.id} at {url}: up to six short calls; the first one may have to load it ...")
-    client = VlmClient(http, VlmEndpoint(url, model.id, key))
+    client = VlmClient(http, Endpoint(url, model.id, key))
     speed, taken = await _measure(client, model.id)
     try:
         abilities = await probe(client, Deadline.after_ms(_ANSWERS_WITHIN_MS), taken)

@@ -167,6 +167,16 @@ def _type(annotation: Any) -> str:
     return _type(arguments[0]) + (" or null" if NoneType in get_args(annotation) else "")
 
 
+def _description(field: FieldInfo) -> str:
+    """Return the description. The choices of a setting stand at its end, if it does not name each."""
+    text, choices = field.description or "", field.annotation
+    if isinstance(choices, type) and issubclass(choices, Enum):
+        names = [f"`{each.value}`" for each in choices]
+        if not all(name in text for name in names):
+            text += f" One of {', '.join(names)}."
+    return text.strip()
+
+
 def _default(field: FieldInfo) -> str:
     value = field.default
     if field.is_required():
@@ -246,7 +256,7 @@ def _settings(
             same = name in shared and shared[name].default == field.default
             nested = isinstance(field.annotation, type) and issubclass(field.annotation, BaseSettings)
             if not same and not nested:
-                yield f"`{prefix}{name.upper()}`", _default(field), field.description or ""
+                yield f"`{prefix}{name.upper()}`", _default(field), _description(field)
 
     return _table(("variable", "default", ""), rows())
 

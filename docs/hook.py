@@ -47,6 +47,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Warn, which fails a strict build, of assets that a browser would load from another server."""
-    if found := _FOREIGN.search(output):
-        _log.warning("%s loads an asset from another server: %s", page.file.src_uri, found[0])
+    if match := _FOREIGN.search(output):
+        _log.warning("%s loads an asset from another server: %s", page.file.src_uri, match[0])
     return output

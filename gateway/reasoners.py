@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from chassis.errors import LoreglassError
-from chassis.http.client import HttpClient
+from chassis.http.client import Endpoint, HttpClient
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
@@ -133,13 +133,13 @@ def _descriptions(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
 
 def _clients(settings: GatewaySettings, http: HttpClient, guards: Guards) -> "dict[str, VlmClient]":
     """`vlm`, and `vlm-NAME` for each further model: a guard, a readiness check and metrics of its own."""
-    from gateway.llm.call import VlmEndpoint, VlmMetrics
+    from gateway.llm.call import VlmMetrics
     from gateway.llm.client import VlmClient
 
     metrics = VlmMetrics(guards.registry)
 
     def client(name: str, url: str, model: str, key: SecretStr, sequences: int) -> VlmClient:
-        endpoint = VlmEndpoint(url, model, key.get_secret_value(), context=settings.vlm_context)
+        endpoint = Endpoint(url, model, key.get_secret_value(), context=settings.vlm_context)
         return VlmClient(http, endpoint, partial(metrics.observe, name), guards.fixed(name, sequences))
 
     first = client("vlm", settings.vlm_url, settings.vlm_model, settings.vlm_key, settings.vlm_sequences)

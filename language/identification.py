@@ -155,8 +155,8 @@ def plausibility(line_text: str, confidence: float) -> float:
         return 0.0
     strange = sum(not c.isalnum() and c not in _PUNCTUATION for c in shown) / len(shown)
     repeated = sum(len(run.group()) for run in _RUN.finditer(fold(line_text).replace("www", ""))) / len(shown)
-    found = _WORD.findall(unicodedata.normalize("NFC", line_text))
-    bad = sum(len(word) for word in found if not _is_word(word)) / max(1, sum(map(len, found)))
+    matches = _WORD.findall(unicodedata.normalize("NFC", line_text))
+    bad = sum(len(word) for word in matches if not _is_word(word)) / max(1, sum(map(len, matches)))
     likely = (1 - strange) ** 2 * max(0.0, 1 - repeated) * (1 - bad)
     return min(1.0, max(0.0, confidence)) * likely * _length_factor([c for c in shown if c.isalnum()])
 

@@ -43,7 +43,7 @@ def names(text: str) -> tuple[Name, ...]:
     every = tokens(text)
     starts = {sentence.start for sentence in sentences(text)}
     lower = {word.folded for word in every if word.text.islower()}
-    found = []
+    entries = []
     place = 0
     while place < len(every):
         if not _is_capital(every[place]):
@@ -57,9 +57,9 @@ def names(text: str) -> tuple[Name, ...]:
             w.folded.removesuffix("s") in _CALENDAR or w.folded in STOP_WORDS or w.text[0].isdigit()
             for w in run
         ):
-            found.append(Name(text[run[0].start : run[-1].end], run[0].start, run[-1].end))
+            entries.append(Name(text[run[0].start : run[-1].end], run[0].start, run[-1].end))
         place = after
-    return tuple(found)
+    return tuple(entries)
 
 
 def _is_capital(word: Word) -> bool:
@@ -134,8 +134,8 @@ def coverage(name: str, text: str) -> float:
     wanted = name_words(name)
     total = sum(len(word) for word in wanted)
     present, joined = frozenset(words(text)), squeeze(text)
-    found = sum(len(word) for word in wanted if _present(word, present, joined))
-    return found / total if total else 0.0
+    match_length = sum(len(word) for word in wanted if _present(word, present, joined))
+    return match_length / total if total else 0.0
 
 
 def _present(word: str, present: frozenset[str], joined: str) -> bool:
@@ -193,9 +193,9 @@ def agreement(name: str, printed: str) -> float | None:
     wanted = name_words(name.partition(",")[0]) or name_words(name)
     total = sum(len(word) for word in wanted)
     present = frozenset(words(printed))
-    found = [
+    matches = [
         word for word in wanted if (len(word) >= 3 and word in joined) or _present(word, present, joined)
     ]
-    share = sum(len(word) for word in found) / total if total else 0.0
-    missing_number = any(word[0].isdigit() and word not in found for word in wanted)
+    share = sum(len(word) for word in matches) / total if total else 0.0
+    missing_number = any(word[0].isdigit() and word not in matches for word in wanted)
     return min(0.5, share) if missing_number else share

@@ -38,14 +38,14 @@ class Sentence:
 @memoize(512)
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Sentences in order; line breaks always end one, abbreviations and initials do not."""
-    found: list[Sentence] = []
+    pieces: list[Sentence] = []
     start = 0
     for mark in _BREAK.finditer(text):
         if not _belongs_to_word(text, mark):
-            _append(found, text, start, mark.end())
+            _append(pieces, text, start, mark.end())
             start = mark.end()
-    _append(found, text, start, len(text))
-    return tuple(found)
+    _append(pieces, text, start, len(text))
+    return tuple(pieces)
 
 
 def _belongs_to_word(text: str, mark: re.Match[str]) -> bool:
@@ -67,12 +67,12 @@ def _belongs_to_word(text: str, mark: re.Match[str]) -> bool:
     return initial or dotted or word.casefold() in _SHORTENED
 
 
-def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
+def _append(pieces: list[Sentence], text: str, start: int, end: int) -> None:
     piece = text[start:end]
     left = start + len(piece) - len(piece.lstrip())
     right = left + len(piece.strip())
     if right > left:
-        found.append(Sentence(text[left:right], left, right))
+        pieces.append(Sentence(text[left:right], left, right))
 
 
 COLUMN = re.compile(r"(?:^|; )([^:;\n]{1,80}): ")

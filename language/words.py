@@ -114,12 +114,12 @@ def stem(word: str) -> str:
 @memoize(512)
 def tokens(text: str) -> tuple[Word, ...]:
     """The words and numbers of a text in order; "Anna's" is "Anna", "they're" is "they"."""
-    found = []
+    result = []
     for match in _WORD.finditer(text):
         start = match.start()
         word, folded, stemmed = _forms(match.group())
-        found.append(Word(word, start, start + len(word), folded, stemmed))
-    return tuple(found)
+        result.append(Word(word, start, start + len(word), folded, stemmed))
+    return tuple(result)
 
 
 @memoize(16384, _WORD_CHARS)

@@ -24,8 +24,8 @@ def hashed(requirements: str, hashes: dict[str, str]) -> list[str]:
 
 
 def _pinned(line: str) -> str:
-    found = _NAME.match(line)
-    return re.sub(r"\[.*\]", "", found[0]) if found else line
+    match = _NAME.match(line)
+    return re.sub(r"\[.*\]", "", match[0]) if match else line
 
 
 def main(names: list[str]) -> None:

@@ -58,7 +58,7 @@ class SpeechServers:
     media_type: str = "audio/mpeg"
     manner: Manner = Manner.WELL
     heard: list[Heard] = field(default_factory=list)
-    said: list[dict[str, Any]] = field(default_factory=list)
+    utterances: list[dict[str, Any]] = field(default_factory=list)
     arrived: anyio.Event | None = None
     release: anyio.Event = field(default_factory=anyio.Event)
 
@@ -84,7 +84,7 @@ class SpeechServers:
 
         @app.post("/v1/audio/speech")
         async def say(request: Request) -> Response:
-            self.said.append(await request.json())
+            self.utterances.append(await request.json())
             if self.manner is Manner.BREAKS_OFF:
                 return StreamingResponse(self._breaking_off(), media_type=self.media_type)
             return await self._misbehaving() or StreamingResponse(self._pieces(), media_type=self.media_type)
@@ -160,8 +160,8 @@ def spoken_by_espeak(words: str) -> bytes:
     if shutil.which("espeak-ng") is None:
         pytest.skip("espeak-ng is not installed")
     command = ["espeak-ng", "--stdout", "-v", "en-us+f3", "-s", "120", "--", words]
-    said = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    return said.stdout
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    return result.stdout
 
 
 def real_app(listener: Listener) -> FastAPI:

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.errors import InvalidRequest, MalformedRequest, PayloadTooLarge, UnsupportedMediaType
 from chassis.json_text import JsonLimits, JsonShape, read_json
-from chassis.validation import inlined_schema, validated
+from chassis.validation import inlined_schema, validate
 
 Value = TypeVar("Value")
 Body = TypeVar("Body", bound=BaseModel)
@@ -78,40 +78,28 @@ class _Bounded:
 
     async def __call__(self) -> Message:
         message = await self._receive()
-        if not message.get("body"):
-            return message
-        if not self._begun:
-            _check_encoding(_header(self._scope, b"content-encoding"))
-            self._begun, self._shape = True, _shape_for(self._scope)
-        if self._shape is not None:
-            self._shape.feed(message["body"])
+        if message.get("body"):
+            if not self._begun:
+                self._begun, self._shape = True, self._begin()
+            if self._shape is not None:
+                self._shape.feed(message["body"])
         return message
 
-
-def _shape_for(scope: Scope) -> JsonShape | None:
-    handler = getattr(scope.get("route"), "endpoint", None)
-    limits: JsonLimits | None = getattr(handler, _LIMITS, None)
-    if limits is None or getattr(handler, _OR_FORM):
-        kind, parameters = parse_options_header(_header(scope, b"content-type"))
-        if kind in _FORMS:
-            _check_charset(parameters.get(b"charset", b"utf-8"))
-            return None
-    return JsonShape(limits or _USUAL)
-
-
-def _header(scope: Scope, sought: bytes) -> bytes:
-    return next((value for name, value in scope["headers"] if name == sought), b"")
-
-
-def _check_encoding(named: bytes) -> None:
-    if named.strip().lower() not in (b"", b"identity"):
-        raise UnsupportedMediaType("Content-Encoding: bodies are read as they are; send it uncompressed.")
-
-
-def _check_charset(named: bytes) -> None:
-    """Starlette would read a form's fields by any codec of Python's: punycode takes 13 s for a megabyte."""
-    if named.lower() not in _CHARSETS:
-        raise MalformedRequest("charset: forms are UTF-8.")
+    def _begin(self) -> JsonShape | None:
+        """Return the counter of the route's JSON; None for a form. Raises `UnsupportedMediaType`."""
+        headers = dict(reversed(list(self._scope["headers"])))  # of one that comes twice the first counts
+        if headers.get(b"content-encoding", b"").strip().lower() not in (b"", b"identity"):
+            raise UnsupportedMediaType("Content-Encoding: bodies are read as they are; send it uncompressed.")
+        handler = getattr(self._scope.get("route"), "endpoint", None)
+        limits: JsonLimits | None = getattr(handler, _LIMITS, None)
+        if limits is None or getattr(handler, _OR_FORM):
+            kind, parameters = parse_options_header(headers.get(b"content-type", b""))
+            if kind in _FORMS:
+                # Starlette would read a form by any codec of Python's: punycode takes 13 s for a megabyte.
+                if parameters.get(b"charset", b"utf-8").lower() not in _CHARSETS:
+                    raise MalformedRequest("charset: forms are UTF-8.")
+                return None
+        return JsonShape(limits or _USUAL)
 
 
 async def read_body(request: Request, read: Callable[[bytes], Value]) -> Value:
@@ -176,14 +164,21 @@ class _Parser(MultiPartParser):
             file.close()
 
 
+def media_type_of(request: Request) -> str:
+    """Return the request's media type without parameters, in lower case."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 @asynccontextmanager
 async def read_form(
     request: Request, *, max_files: int, max_fields: int, max_part_size: int = 2**20
 ) -> AsyncIterator[FormData]:
     """Yield the form, and close its files afterwards. `max_part_size`: bytes of a text part.
 
-    Raises `PayloadTooLarge`, or `MalformedRequest` if the form is invalid or incomplete.
+    Raises `UnsupportedMediaType`, `PayloadTooLarge`, or `MalformedRequest` for a broken or incomplete form.
     """
+    if media_type_of(request) != "multipart/form-data":
+        raise UnsupportedMediaType("Send multipart/form-data.")
     async with aclosing(request.stream()) as stream:
         parser = _Parser(
             request.headers, stream, max_files=max_files, max_fields=max_fields, max_part_size=max_part_size
@@ -220,7 +215,7 @@ async def read_pictured(request: Request, model: type[Body], limits: JsonLimits)
 
     Raises `MalformedRequest`, `InvalidRequest`, `PayloadTooLarge` or `UnsupportedMediaType`.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type_of(request)
     if kind == "application/json":
         return await read_body(request, partial(_parse, model)), None
     if kind == "multipart/form-data":
@@ -256,4 +251,4 @@ async def _photo(form: FormData) -> bytes | None:
 
 def _parse(model: type[Body], body: bytes, limits: JsonLimits | None = None) -> Body:
     """Blocking."""
-    return validated(model, read_json(body, limits))
+    return validate(model, read_json(body, limits))

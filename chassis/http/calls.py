@@ -4,6 +4,8 @@ import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import httpx
@@ -22,9 +24,8 @@ from chassis.http.client import (
     whole,
 )
 from chassis.http.problems import PROBLEM_JSON
-from chassis.resilience.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline, seconds_of
 from chassis.resilience.guard import Guard
-from chassis.resilience.retries import seconds_of
 from chassis.scope import current_scope
 from chassis.telemetry.spans import span, trace_headers
 from contracts import headers
@@ -37,7 +38,6 @@ Fields = Mapping[str, str] | Mapping[str, str | list[str]]
 """Values by name; a list stands for a field that is repeated."""
 
 _STATUS = "http.response.status_code"
-_JSON = "application/json"
 
 CONNECT_S = 1.5
 """A SYN that is lost is sent again after one second."""
@@ -49,10 +49,17 @@ _IDLE_S = 3.0
 """Ready-made servers (uvicorn, so vLLM) close a connection after five idle seconds; we do it first."""
 
 
-def form(files: Sequence[FilePart], fields: Fields) -> tuple[str, bytes]:
-    """Return the media type and the body of a form; without files there is no boundary in it."""
-    request = httpx.Request("POST", "http://form", files=files or None, data=fields)
-    return request.headers["Content-Type"], request.read()
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A multipart/form-data body; without files, no boundary and no parts."""
+
+    files: Sequence[FilePart] = ()
+    fields: Fields = field(default_factory=dict)
+
+    def encode(self) -> tuple[str, bytes]:
+        """Return the media type and the body."""
+        request = httpx.Request("POST", "http://form", files=self.files or None, data=self.fields)
+        return request.headers["Content-Type"], request.read()
 
 
 def http_client() -> AbstractAsyncContextManager[HttpClient]:
@@ -90,50 +97,23 @@ class ServiceClient:
         """DELETE `path`."""
         return await self._call("DELETE", path, reply, deadline)
 
-    async def send_json(
+    async def send(
         self,
         method: str,
         path: str,
-        body: BaseModel,
+        body: BaseModel | Form,
         reply: type[Reply],
         deadline: Deadline,
         *,
         weight_ms: float = 0.0,
     ) -> Reply:
-        """Send `body` as JSON. `weight_ms`: how long the work is expected to keep a shared card busy."""
-        content = body.model_dump_json(exclude_none=True).encode()
-        return await self._guarded(method, path, reply, deadline, weight_ms, _JSON, content)
-
-    async def send_multipart(
-        self,
-        path: str,
-        files: Sequence[FilePart],
-        fields: Fields,
-        reply: type[Reply],
-        deadline: Deadline,
-        method: str = "POST",
-        *,
-        weight_ms: float = 0.0,
-    ) -> Reply:
-        """Send files and fields as multipart/form-data; `weight_ms` as in `send_json`."""
-        media_type, body = form(files, fields)
-        return await self._guarded(method, path, reply, deadline, weight_ms, media_type, body)
-
-    async def _guarded(
-        self,
-        method: str,
-        path: str,
-        reply: type[Reply],
-        deadline: Deadline,
-        weight_ms: float,
-        media_type: str,
-        body: bytes,
-    ) -> Reply:
-        if self._guard is None:
-            return await self._call(method, path, reply, deadline, media_type, body)
-        return await self._guard.call(
-            lambda: self._call(method, path, reply, deadline, media_type, body), deadline, weight_ms=weight_ms
-        )
+        """Send `body` as JSON or as a form. `weight_ms`: the expected time of the work on a card."""
+        if isinstance(body, Form):
+            media_type, content = body.encode()
+        else:
+            media_type, content = "application/json", body.model_dump_json(exclude_none=True).encode()
+        call = partial(self._call, method, path, reply, deadline, media_type, content)
+        return await (self._guard.call(call, deadline, weight_ms=weight_ms) if self._guard else call())
 
     async def _call(
         self,
@@ -150,7 +130,13 @@ class ServiceClient:
                 # No path: it may name a collection or a session.
                 where = server_attributes(self._base_url)
                 call.set_attributes({"http.request.method": method, "peer.service": self._name, **where})
-            request_headers = self._headers(deadline, media_type)
+            request_headers = {
+                **self._authorization,
+                headers.DEADLINE: str(math.ceil(deadline.remaining_ms())),
+                **trace_headers(),
+                **({"Content-Type": media_type} if media_type else {}),
+                **({headers.CACHE_SCOPE: scope} if (scope := current_scope()) else {}),
+            }
             try:
                 async with (
                     asyncio.timeout(deadline.remaining_s()),
@@ -172,18 +158,6 @@ class ServiceClient:
                 return reply.model_validate_json(content)
             except ValidationError as error:
                 raise self._broken() from error
-
-    def _headers(self, deadline: Deadline, media_type: str) -> dict[str, str]:
-        fields = {
-            **self._authorization,
-            headers.DEADLINE: str(math.ceil(deadline.remaining_ms())),
-            **trace_headers(),
-        }
-        if media_type:
-            fields["Content-Type"] = media_type
-        if scope := current_scope():
-            fields[headers.CACHE_SCOPE] = scope
-        return fields
 
     def _broken(self) -> DependencyUnavailable:
         return DependencyUnavailable(f"{self._name} sent a reply that breaks its contract.")

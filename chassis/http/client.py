@@ -9,6 +9,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -61,6 +62,41 @@ class _Connection(ResponseHandler):
     def close(self) -> None:
         """Close at once: a server that does not read would keep the socket open."""
         self.abort()
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server with OpenAI's API. `base_url` with or without `/v1`; `name`: in messages.
+
+    `model`: as `GET /v1/models` names it; empty: the server's choice. `context`: the tokens that prompts are
+    fitted to; 0: they are not.
+    """
+
+    base_url: str
+    model: str = ""
+    key: str = field(default="", repr=False)
+    name: str = "the vision-language model"
+    context: int = 0
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for what could never be sent."""
+        if not self.base_url.startswith(("http://", "https://")):
+            raise ValueError(f"The address of {self.name} must begin with http:// or https://.")
+        if not (self.key.isascii() and self.key.isprintable()):
+            raise ValueError(f"The key of {self.name} may hold printable ASCII characters only.")
+
+    @property
+    def root(self) -> str:
+        """The address of the server's own API, which has routes beside `/v1`."""
+        return self.base_url.rstrip("/").removesuffix("/v1")
+
+    def url(self, path: str) -> str:
+        return f"{self.root}/v1{path}"
+
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The header with the key, if there is one."""
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
 
 
 class Response:

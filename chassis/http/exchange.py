@@ -136,7 +136,6 @@ class ExchangeMiddleware:
                 state = {"trace_id": exchange.trace_id, "deadline": deadline, "ended": ended}
                 scope.setdefault("state", {}).update(state)
                 deadline.require()
-                _check_declared_length(exchange.headers, self._limits.max_body_bytes)
                 self._find_room(scope, exchange)
                 await self._run_watched(scope, receive, send, exchange, deadline)
         except LoreglassError as error:
@@ -148,8 +147,11 @@ class ExchangeMiddleware:
             await problem_response(exchange.failure, exchange.trace_id)(scope, receive, send)
 
     def _find_room(self, scope: Scope, exchange: _Exchange) -> None:
+        """Refuse a body that is declared too large; count a large one among those of all requests."""
         declared = _text(exchange.headers, _LENGTH) or "0"
         size = int(declared) if declared.isdecimal() else 0
+        if size > self._limits.max_body_bytes:
+            raise PayloadTooLarge(_too_large(self._limits.max_body_bytes))
         if size > _SMALL_BODY or _CODING in exchange.headers:
             host = scope["client"][0] if scope.get("client") else ""
             give_up = partial(_give_up, exchange)
@@ -292,12 +294,6 @@ def _deadline(headers_read: Mapping[bytes, bytes], limits: ExchangeLimits) -> De
     if not text.isdecimal() or len(text) > 9:
         raise MalformedRequest(f"{headers.DEADLINE} must be a whole number of milliseconds.")
     return Deadline.after_ms(min(int(text), limits.hard_stop_ms))
-
-
-def _check_declared_length(headers_read: Mapping[bytes, bytes], limit: int) -> None:
-    declared = _text(headers_read, _LENGTH)
-    if declared and declared.isdecimal() and int(declared) > limit:
-        raise PayloadTooLarge(_too_large(limit))
 
 
 def _too_large(limit: int) -> str:

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 import anyio
 import httpx
 
-from chassis.resilience.retries import seconds_of
+from chassis.resilience.deadlines import seconds_of
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _BUSY = frozenset({429, 503})

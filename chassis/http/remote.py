@@ -10,8 +10,7 @@ import httpx
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.models.cancellation import current_call
-from chassis.resilience.deadlines import Deadline
-from chassis.resilience.retries import seconds_of
+from chassis.resilience.deadlines import Deadline, seconds_of
 from chassis.telemetry.spans import trace_headers
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
-"""A circuit breaker: a dependency that keeps failing is left alone for a moment."""
+"""Whether a dependency is called: not for a moment if it keeps failing, and again only within a budget."""
 
+import random
 import time
 from dataclasses import dataclass
 from enum import StrEnum
@@ -106,3 +107,31 @@ class Breaker:
         self._in_a_row = 0
         self._period += 1
         self._next_probe_at = self._clock() + self._open_s
+
+
+class RetryBudget:
+    """At most `share` of the calls are repeated, over any stretch but for `burst`; for one thread.
+
+    A dependency in trouble must not be asked more than it was: Google, "Site Reliability Engineering",
+    ch. 21 ("Handling Overload": a retry budget of 10 % per client).
+    """
+
+    def __init__(self, share: float = 0.1, burst: float = 5.0) -> None:
+        self._share = share
+        self._burst = burst
+        self._left = burst
+
+    def called(self) -> None:
+        """A call was made for the first time."""
+        self._left = min(self._burst, self._left + self._share)
+
+    def spend(self) -> bool:
+        """Return whether one call may be repeated now; if so, it is paid for."""
+        if self._left < 1 - 1e-9:
+            return False
+        self._left -= 1
+        return True
+
+    def pause_s(self) -> float:
+        """Seconds to wait before repeating: 10 to 50 ms, so that those who failed together part ways."""
+        return random.uniform(0.010, 0.050)

@@ -1,10 +1,14 @@
-"""One absolute deadline a request, carried between processes as remaining milliseconds."""
+"""One absolute deadline a request, carried between processes as remaining milliseconds; `Retry-After`."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from chassis.errors import DeadlineExceeded
+
+_LONGEST_WAIT_S = 3_600.0
 
 Clock = Callable[[], float]
 """Seconds on a monotonic clock."""
@@ -39,3 +43,18 @@ class Deadline:
         """Refuse work that cannot finish. Raises `DeadlineExceeded`."""
         if self.remaining_ms() <= needed_ms:
             raise DeadlineExceeded("There is not enough time left to do this.")
+
+
+def seconds_of(retry_after: str | None, otherwise: float | None = None) -> float | None:
+    """Return `Retry-After` (RFC 9110, 10.2.3: seconds or a date) in seconds, an hour at most.
+
+    `otherwise`: where there is none to read.
+    """
+    text = (retry_after or "").strip()
+    if text.isdecimal():
+        return min(float(text[:6]), _LONGEST_WAIT_S)
+    try:
+        wait = parsedate_to_datetime(text).astimezone(UTC) - datetime.now(UTC)
+    except (ValueError, OverflowError):
+        return otherwise
+    return min(max(0.0, wait.total_seconds()), _LONGEST_WAIT_S)

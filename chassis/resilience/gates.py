@@ -58,6 +58,8 @@ class Gate:
     however many calls one scope sends, another waits for those inside only. Within a scope it is the earliest
     deadline first, because the work that others made late helps nobody (Google, "Site Reliability
     Engineering", ch. 22: queues that outlast their requests' deadlines). All deadlines must be on one clock.
+
+    `inside`: calls inside; `in_use`: their weight.
     """
 
     def __init__(
@@ -69,8 +71,8 @@ class Gate:
         self._queue = FairQueue[_Waiter](shares)
         self._first_rank = next(iter(shares))
         self._arrivals = 0
-        self._inside = 0
-        self._in_use = 0.0
+        self.inside = 0
+        self.in_use = 0.0
 
     @property
     def capacity(self) -> float:
@@ -81,16 +83,6 @@ class Gate:
     def capacity(self, capacity: float) -> None:
         self._capacity = capacity
         self._let_in()
-
-    @property
-    def in_use(self) -> float:
-        """Weight inside."""
-        return self._in_use
-
-    @property
-    def inside(self) -> int:
-        """Calls inside."""
-        return self._inside
 
     @property
     def waiting(self) -> int:
@@ -149,8 +141,8 @@ class Gate:
             self._queue.remove(waiter)
         elif waiter.state is _State.INSIDE:
             self._queue.release(waiter.claim)
-            self._inside -= 1
-            self._in_use = self._in_use - waiter.weight if self._inside else 0.0
+            self.inside -= 1
+            self.in_use = self.in_use - waiter.weight if self.inside else 0.0
         waiter.state = _State.LEFT
         if waiter.timer is not None:
             waiter.timer.cancel()
@@ -167,8 +159,8 @@ class Gate:
                 return
 
     def _admit(self, waiter: _Waiter) -> None:
-        self._inside += 1
-        self._in_use += waiter.weight
+        self.inside += 1
+        self.in_use += waiter.weight
         waiter.call(_State.INSIDE)
 
     def _drop(self, waiter: _Waiter, state: _State) -> None:
@@ -176,7 +168,7 @@ class Gate:
         waiter.call(state)
 
     def _fits(self, weight: float) -> bool:
-        return not self._inside or self._in_use + weight <= self._capacity + _ROUNDING
+        return not self.inside or self.in_use + weight <= self._capacity + _ROUNDING
 
     def _drop_surplus(self) -> None:
         if self.waiting > self.max_waiting:

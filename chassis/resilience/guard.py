@@ -22,11 +22,10 @@ from chassis.errors import (
     NotReady,
     Overloaded,
 )
-from chassis.resilience.breaker import Breaker, BreakerState, Permit
+from chassis.resilience.breaker import Breaker, BreakerState, Permit, RetryBudget
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.limits import GradientLimit
-from chassis.resilience.retries import RetryBudget
 
 T = TypeVar("T")
 
@@ -102,15 +101,6 @@ class _Progress:
     attempts: int = 0
     worked_s: float = 0.0
     last_s: float = 0.0
-
-    def reach(self, now: float, in_flight: float) -> None:
-        self.since, self.in_flight = now, in_flight
-        self.attempts += 1
-
-    def leave(self, now: float) -> None:
-        if self.since is not None:
-            self.last_s = now - self.since
-            self.worked_s += self.last_s
 
 
 class Guard:
@@ -197,11 +187,14 @@ class Guard:
         with ExitStack() as slots:
             if not progress.permit.probe:  # calls that hang must not keep the probe out
                 await self._enter(slots, deadline, progress)
-            progress.reach(self._clock(), max(1.0, self.gate.in_use))
+            since = progress.since = self._clock()
+            progress.in_flight = max(1.0, self.gate.in_use)
+            progress.attempts += 1
             try:
                 return await work()
             finally:
-                progress.leave(self._clock())
+                progress.last_s = self._clock() - since
+                progress.worked_s += progress.last_s
 
     async def _enter(self, slots: ExitStack, deadline: Deadline, progress: _Progress) -> None:
         try:

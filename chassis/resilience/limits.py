@@ -65,7 +65,19 @@ class GradientLimit:
             return
         seconds = max(seconds, 1e-6)
         self._short_s = self._short_s + _SHORT * (seconds - self._short_s) if self._short_s else seconds
-        self._learn_idle(seconds, in_flight)
+        now = self._clock()
+        if not self._long_s:
+            self._long_s = seconds
+            self._measured_at = now
+        elif in_flight <= self._calm:
+            weight = _PROBING if self._probes_left else _LONG
+            self._long_s += weight * (seconds - self._long_s)
+            self._measured_at = now
+            self._probes_left = max(0, self._probes_left - 1)
+        elif self._long_s > _INFLATED * self._short_s:
+            self._long_s *= _FORGET
+        if now - self._measured_at >= _STALE_AFTER * self._short_s and not self._probes_left:
+            self._probes_left = _PROBE_CALLS
         if in_flight < self._limit / 2:
             return
         gradient = min(1.0, max(_LEAST_GRADIENT, _TOLERANCE * self._long_s / self._short_s))
@@ -81,21 +93,6 @@ class GradientLimit:
         if now - self._dropped_at >= max(self._short_s, self._long_s):
             self._dropped_at = now
             self._set(self._limit * _DROP)
-
-    def _learn_idle(self, seconds: float, in_flight: float) -> None:
-        now = self._clock()
-        if not self._long_s:
-            self._long_s = seconds
-            self._measured_at = now
-        elif in_flight <= self._calm:
-            weight = _PROBING if self._probes_left else _LONG
-            self._long_s += weight * (seconds - self._long_s)
-            self._measured_at = now
-            self._probes_left = max(0, self._probes_left - 1)
-        elif self._long_s > _INFLATED * self._short_s:
-            self._long_s *= _FORGET
-        if now - self._measured_at >= _STALE_AFTER * self._short_s and not self._probes_left:
-            self._probes_left = _PROBE_CALLS
 
     def _set(self, limit: float) -> None:
         self._limit = min(max(limit, _FLOOR), _CEILING)

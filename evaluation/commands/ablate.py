@@ -97,8 +97,8 @@ def ablate(
         chosen = {"limit": limit, "seed": seed}
         asking = Asking(concurrency, deadline_ms, without=("planner",) if no_cuts else ())
         stored = _load_stored(run or [], wanted, opened)
-        asked = anyio.run(_ask, opened, out, wanted, asking, gateways, chosen, frozenset(stored))
-        runs = {**{each.header.name: each for each in asked}, **stored}
+        new_runs = anyio.run(_ask, opened, out, wanted, asking, gateways, chosen, frozenset(stored))
+        runs = {**{each.header.name: each for each in new_runs}, **stored}
         if diagnostics:
             runs = {name: _with_targets(each, opened) for name, each in runs.items()}
         typer.echo(write_tables(runs, opened.name, judge, wanted, out))

@@ -95,9 +95,9 @@ def _read(source: str, choice: _Choice, split: str | None, photos: Photos) -> Da
         if kind == SQUAD:
             return read_squad(path, choice.squad, choice.limit, choice.seed)
         rows = read_vqa(kind, path)
-        asked = choice.among(rows)
-        find = photos_by_name(path, {each.photo for each in asked})
-        return _with_photos(f"{kind}/{path.stem}", rows, asked, find)
+        selection = choice.among(rows)
+        find = photos_by_name(path, {each.photo for each in selection})
+        return _with_photos(f"{kind}/{path.stem}", rows, selection, find)
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None

@@ -64,11 +64,11 @@ class Agreement:
         """Return accuracy, precision, recall and F1 of the second's verdicts against the first's, percent."""
         scores = {}
         for verdict in (Verdict.CORRECT, Verdict.INCORRECT, Verdict.MISSING):
-            true, said = self.verdicts["first"] == verdict, self.verdicts["second"] == verdict
-            both = (true & said).sum()
-            precision, recall = (both / each.sum() if each.any() else math.nan for each in (said, true))
+            true, predicted = self.verdicts["first"] == verdict, self.verdicts["second"] == verdict
+            both = (true & predicted).sum()
+            precision, recall = (both / each.sum() if each.any() else math.nan for each in (predicted, true))
             f1 = 2 * precision * recall / (precision + recall) if both else math.nan
-            scores[verdict.value] = ((true == said).mean(), precision, recall, f1)
+            scores[verdict.value] = ((true == predicted).mean(), precision, recall, f1)
         return 100 * pd.DataFrame(scores, index=["accuracy", "precision", "recall", "F1"]).T
 
 

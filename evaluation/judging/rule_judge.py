@@ -81,8 +81,8 @@ def _check_number(answer: str, true: Quantity, question: str) -> str:
         if not _is_denied(answer, each.start) and (each.unit is None or each.unit[0] == dimension)
     ]
     stated = [each for each in stated if each.unit or (each.noun and each.noun == true.noun)] or stated
-    asked = [(each.value, each.unit) for each in quantities(question)]
-    stated = [each for each in stated if (each.value, each.unit) not in asked] or stated
+    question_values = [(each.value, each.unit) for each in quantities(question)]
+    stated = [each for each in stated if (each.value, each.unit) not in question_values] or stated
     return _check_choice(answer, [(each.start, each.end, each.meets(true)) for each in stated])
 
 
@@ -92,9 +92,9 @@ def _check_date_truth(answer: str, truth: Truth, question: str) -> str:
 
 
 def _check_date(answer: str, true: tuple[int | None, ...], question: str) -> str:
-    asked = [parts for parts, _, _ in dates(question)]
+    question_dates = [parts for parts, _, _ in dates(question)]
     stated = [date for date in dates(answer) if not _is_denied(answer, date[1])]
-    stated = [date for date in stated if date[0] not in asked] or stated
+    stated = [date for date in stated if date[0] not in question_dates] or stated
     return _check_choice(answer, [(start, end, _same_day(parts, true)) for parts, start, end in stated])
 
 
@@ -201,8 +201,8 @@ def _check_yes_or_no(answer: str, right: str, question: str) -> str:
 
 def _stance(answer: str, question: str) -> str:
     """Return `yes` or `no` for an answer that repeats most of the question or denies it, else nothing."""
-    asked, answered = set(_meaning(question)), set(_meaning(_CLAUSE.split(answer, maxsplit=1)[0]))
-    if 2 * len((asked & answered) - _DENIALS) <= len(asked - _DENIALS):
+    question_words, answered = set(_meaning(question)), set(_meaning(_CLAUSE.split(answer, maxsplit=1)[0]))
+    if 2 * len((question_words & answered) - _DENIALS) <= len(question_words - _DENIALS):
         return ""
     return "no" if _DENIALS & answered else "yes"
 
@@ -223,8 +223,8 @@ def _check_sentence(answer: str, gold: str, question: str) -> str:
     """Return why the answer does not say what the gold sentence does; empty if it does."""
     if opening := _YES_OR_NO.match(gold):
         return _check_yes_or_no(answer, opening[1], question)
-    asked = {each.value for each in quantities(question)}
-    numbers = [each for each in quantities(gold) if each.value not in asked]
+    question_values = {each.value for each in quantities(question)}
+    numbers = [each for each in quantities(gold) if each.value not in question_values]
     if _HOW_MUCH.search(question) and numbers:
         words = {singular(word) for word in re.findall(r"\w+", question)}
         wanted = min(numbers, key=lambda each: (each.noun not in words, each.unit is None))
@@ -235,7 +235,7 @@ def _check_sentence(answer: str, gold: str, question: str) -> str:
 
 
 def _check_words(answer: str, gold: str, question: str, numbers: Sequence[Quantity]) -> str:
-    asked, answered, wanted = (set(_meaning(text)) for text in (question, answer, gold))
+    question_words, answered, wanted = (set(_meaning(text)) for text in (question, answer, gold))
     if bool(_DENIALS & wanted) != bool(_DENIALS & answered):
         return "one denies and the other does not"
     given = quantities(answer)
@@ -243,7 +243,7 @@ def _check_words(answer: str, gold: str, question: str, numbers: Sequence[Quanti
         return "another value"
     if any(number.unit for number in numbers):
         return ""
-    new = wanted - asked or wanted
+    new = wanted - question_words or wanted
     matches = len(new & answered)
     least = len(new) if _LIST.search(gold) else len(new) // 2 + 1 if new else 0
     return "" if matches >= least else f"{matches} of {len(new)} words"

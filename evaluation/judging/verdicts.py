@@ -261,8 +261,8 @@ class LabelsError(EvaluationError):
     """The file of labels cannot be read; the message names the line and says why."""
 
 
-def read_labels(path: Path, asked: Collection[str]) -> dict[str, Judgement]:
-    """Return judgements by interaction id, from CSV with a heading. `asked`: the interactions of the run.
+def read_labels(path: Path, interactions: Collection[str]) -> dict[str, Judgement]:
+    """Return judgements by interaction id, from CSV with a heading. `interactions`: the run's.
 
     Raises `LabelsError`, also for a single row that does not fit.
     """
@@ -280,7 +280,7 @@ def read_labels(path: Path, asked: Collection[str]) -> dict[str, Judgement]:
             name, label = (row[_ID] or "").strip(), (row[_LABEL] or "").strip().lower()
             if label not in _LABELS:
                 raise csv.Error(f"{label[:80]!r} is none of {', '.join(_LABELS)}")
-            if name not in asked or name in judgements:
+            if name not in interactions or name in judgements:
                 raise csv.Error(f"{name[:80]!r} was not asked in this run, or has a label already")
             judgements[name] = Judgement(_LABELS[label], f"a person: {label}")
     except csv.Error as error:

@@ -52,10 +52,10 @@ def compare(runs: Sequence[JudgedRun]) -> Comparison:
     _same_questions(runs)
     named = dict(zip(_names(runs), runs, strict=True))
     by_run = {name: _questions(run.scored) for name, run in named.items()}
-    asked = _questions(each for run in runs for each in run.scored)
+    every = _questions(each for run in runs for each in run.scored)
     common = {
         session
-        for session, questions in asked.items()
+        for session, questions in every.items()
         if all(sessions.get(session) == questions for sessions in by_run.values())
     }
     if not common:
@@ -64,13 +64,13 @@ def compare(runs: Sequence[JudgedRun]) -> Comparison:
             "ones go on with `loreglass eval run`, or ask the same part, limit and seed."
         )
     remarks = [remark for run in runs for remark in run.remarks]
-    if len(common) < len(asked):
+    if len(common) < len(every):
         remarks.append(
-            f"The runs overlap only in part: {len(common):,} of {plural(len(asked), 'conversation')} were "
+            f"The runs overlap only in part: {len(common):,} of {plural(len(every), 'conversation')} were "
             "asked to their end in all of them, and only those are compared."
         )
     cut = {name: _only(run, common) for name, run in named.items()}
-    return Comparison(cut, sum(map(len, asked.values())), tuple(remarks))
+    return Comparison(cut, sum(map(len, every.values())), tuple(remarks))
 
 
 def _same_questions(runs: Sequence[JudgedRun]) -> None:
@@ -85,8 +85,8 @@ def _same_questions(runs: Sequence[JudgedRun]) -> None:
             )
         for each in run.scored:
             record = each.record
-            asked = (record.question, record.gold)
-            if words.setdefault(record.interaction_id, asked) != asked:
+            question = (record.question, record.gold)
+            if words.setdefault(record.interaction_id, question) != question:
                 raise ReportError(
                     f"{run.folder} asked question {short(record.interaction_id, 60)} in other words, or with "
                     f"another gold answer, than {first.folder} or a run after it: the dataset has changed "

@@ -92,8 +92,8 @@ class Curve:
     unmeasured: int
 
 
-def curve(answers: pd.DataFrame, asked: int) -> Curve:
-    """Over `asked` questions, some of which nobody had an answer to.
+def curve(answers: pd.DataFrame, questions: int) -> Curve:
+    """Over so many questions, some of which nobody had an answer to.
 
     Answers of one confidence come together: within them the area takes the risk of a random order.
     """
@@ -102,15 +102,15 @@ def curve(answers: pd.DataFrame, asked: int) -> Curve:
     ties = wrong.groupby(measured["confidence"], sort=False)
     counts, losses = ties.size().cumsum(), ties.sum().cumsum()
     points = [
-        CurvePoint(float(threshold), count / asked, lost / count, lost / asked)
+        CurvePoint(float(threshold), count / questions, lost / count, lost / questions)
         for threshold, count, lost in zip(counts.index, counts, losses, strict=True)
     ]
     given = answers["given"].astype(bool)
     return Curve(
         points=(CurvePoint(math.inf, 0.0, 0.0, 0.0), *points) if points else (),
         aurc=aurc(1.0 - wrong.to_numpy(), measured["confidence"].to_numpy()),
-        coverage=int(given.sum()) / asked,
-        hallucination=int((given & (answers["verdict"] == Verdict.INCORRECT)).sum()) / asked,
+        coverage=int(given.sum()) / questions,
+        hallucination=int((given & (answers["verdict"] == Verdict.INCORRECT)).sum()) / questions,
         withheld=int((~given).sum()),
         unmeasured=len(answers) - len(measured),
     )
@@ -147,14 +147,14 @@ def span_report(run: JudgedRun) -> SpanReport | None:
     return SpanReport(scores, tuple(steps), len(answers) - len(measured))
 
 
-def _outcomes(given: pd.DataFrame, asked: Outcomes) -> Outcomes:
-    """Return the outcomes if these answers were given, of the questions that were `asked`."""
+def _outcomes(given: pd.DataFrame, every: Outcomes) -> Outcomes:
+    """Return the outcomes if these answers were given. `every`: of all questions."""
     answerable = given["answerable"].astype(bool)
     wrong = int((answerable & (given["verdict"] == Verdict.INCORRECT)).sum())
     right, answered = int(answerable.sum()) - wrong, int((~answerable).sum())
-    has, no = asked.answerable or math.nan, asked.unanswerable or math.nan
-    unknown = (asked.answerable - right - wrong) / has
-    return Outcomes(asked.answerable, asked.unanswerable, right / has, wrong / has, unknown, answered / no)
+    has, no = every.answerable or math.nan, every.unanswerable or math.nan
+    unknown = (every.answerable - right - wrong) / has
+    return Outcomes(every.answerable, every.unanswerable, right / has, wrong / has, unknown, answered / no)
 
 
 def show(name: str, report: SpanReport, console: Console) -> None:

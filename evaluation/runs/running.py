@@ -200,8 +200,8 @@ async def ask_several(
     runs = []
     for name in systems:
         system = System.named(name)
-        asked = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
-        task = Task(dataset, folder / name, asked, name, choice)
+        options = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
+        task = Task(dataset, folder / name, options, name, choice)
         made = await make_run(task, gateway)
         if made.stopped:
             raise made.stopped

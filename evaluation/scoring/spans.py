@@ -68,7 +68,7 @@ def span_scores(scored: Sequence[Scored]) -> SpanScores:
     """
     has = [each for each in scored if each.record.answerable]
     no = [each for each in scored if not each.record.answerable]
-    lengths = [len(said.split()) for each in scored if (said := _reply(each.record))]
+    lengths = [len(reply.split()) for each in scored if (reply := _reply(each.record))]
     times = [each.record.client_ms for each in scored if each.record.answer]
     return SpanScores(
         outcomes=outcomes([(each.record.answerable, each.judgement.verdict.points) for each in scored]),

@@ -1,7 +1,7 @@
 """Convert between services' contracts and the gateway's own types."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from chassis.errors import DependencyUnavailable
 from contracts.addresses import is_source_address
@@ -9,10 +9,10 @@ from contracts.answer import CitationKind
 from contracts.cropper import CropReply
 from contracts.geometry import Box as ReadBox
 from contracts.geometry import Point
-from contracts.image_search import ImageHit, ImageSearchReply
+from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply
 from contracts.ocr import TextLine as ReadLine
-from contracts.reader import PassageKind, ReadAnswer, ReadPassage, ReadReply, ReadRequest
+from contracts.reader import PassageKind, ReadPassage, ReadReply, ReadRequest
 from gateway.state import Box, Crop, Entity, PhotoText, Reading, TextLine, ToRead
 from language.words import visible
 
@@ -89,21 +89,17 @@ def entities(reply: ImageSearchReply, places: Sequence[Box] = ()) -> tuple[Entit
     """Return the hits. `places`: of the first pictures, if these are crops."""
     place_of = dict(enumerate(places))
     return tuple(
-        _entity(hit, place_of.get(hit.image_index))
+        Entity(
+            name=visible(hit.entity),
+            probability=hit.score,
+            attributes=tuple((visible(key), visible(value)) for key, value in hit.attributes.items()),
+            title=visible(hit.title or hit.entity),
+            url=hit.url,
+            cosine=hit.cosine,
+            place=place_of.get(hit.image_index),
+        )
         for hit in reply.hits
         if not hit.url or is_source_address(hit.url)
-    )
-
-
-def _entity(hit: ImageHit, place: Box | None) -> Entity:
-    return Entity(
-        name=visible(hit.entity),
-        probability=hit.score,
-        attributes=tuple((visible(key), visible(value)) for key, value in hit.attributes.items()),
-        title=visible(hit.title or hit.entity),
-        url=hit.url,
-        cosine=hit.cosine,
-        place=place,
     )
 
 
@@ -125,42 +121,32 @@ _KIND = {
 
 def read_request(question: str, passages: Sequence[ToRead], subject: str | None) -> ReadRequest:
     """Return the request, cut to the contract's limits; offsets and indices do not change."""
+    passages_cut: list[ReadPassage] = []
+    chars_left = _CHARS
+    for passage in passages[:_PASSAGES]:
+        text, title = passage.text[:_TEXT_CHARS], passage.title[:_TITLE_CHARS]
+        chars_left -= len(text) + len(title)
+        if chars_left < 0:
+            break
+        boxes = [
+            ReadBox(left=left, top=top, right=right, bottom=bottom)
+            for left, top, right, bottom in passage.boxes[:_BOXES]
+        ]
+        passages_cut.append(ReadPassage(text=text, title=title, kind=_KIND[passage.kind], boxes=boxes))
     return ReadRequest(
         question=question[:_QUESTION_CHARS],
-        passages=list(_within(map(_passage, passages[:_PASSAGES]))),
+        passages=passages_cut,
         subject=subject[:_SUBJECT_CHARS] if subject else None,
     )
 
 
 def readings(reply: ReadReply, passages: Sequence[ReadPassage]) -> tuple[Reading, ...]:
     """Return the reply's answers. Raises `DependencyUnavailable` for a span outside its passage."""
-    return tuple(_answer_of(answer, passages) for answer in reply.answers)
-
-
-def _passage(passage: ToRead) -> ReadPassage:
-    boxes = [
-        ReadBox(left=left, top=top, right=right, bottom=bottom) for left, top, right, bottom in passage.boxes
-    ]
-    return ReadPassage(
-        text=passage.text[:_TEXT_CHARS],
-        title=passage.title[:_TITLE_CHARS],
-        kind=_KIND[passage.kind],
-        boxes=boxes[:_BOXES],
+    for each in reply.answers:
+        span, index = each.span, each.passage_index
+        if not 0 <= index < len(passages) or passages[index].text[span.start : span.end] != span.text:
+            raise DependencyUnavailable("reader sent a reply that breaks its contract.")
+    return tuple(
+        Reading(each.passage_index, each.sentence.text, each.spoken, each.probability)
+        for each in reply.answers
     )
-
-
-def _within(passages: Iterable[ReadPassage]) -> Iterator[ReadPassage]:
-    """Yield the first passages that together are not too long."""
-    left = _CHARS
-    for each in passages:
-        left -= len(each.text) + len(each.title)
-        if left < 0:
-            return
-        yield each
-
-
-def _answer_of(answer: ReadAnswer, passages: Sequence[ReadPassage]) -> Reading:
-    span, index = answer.span, answer.passage_index
-    if not 0 <= index < len(passages) or passages[index].text[span.start : span.end] != span.text:
-        raise DependencyUnavailable("reader sent a reply that breaks its contract.")
-    return Reading(index, answer.sentence.text, answer.spoken, answer.probability)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from chassis.errors import CollectionNotFound, LoreglassError
-from chassis.http.calls import Fields, FilePart, ServiceClient
+from chassis.http.calls import FilePart, Form, ServiceClient
 from chassis.resilience.deadlines import Deadline
 from contracts.addresses import is_source_address
 from contracts.collections import Collections
@@ -47,18 +47,6 @@ class PhotoRecipients:
     domain_router: bool = False
     reranker: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class WhiteBox:
-    """The answering model's own certainty, and its thresholds (QA-Dragon, 3.7.2)."""
-
-    token_probabilities: tuple[float, ...] = ()
-    token_min: float = 0.60
-    token_mean: float = 0.90
-    model_judgement: float | None = None
-
-
-_NO_WHITE_BOX = WhiteBox()
 
 Value = TypeVar("Value", bound=Message)
 Weigh = Callable[[str, int], float]
@@ -104,15 +92,15 @@ class Services:
 
     async def read_text(self, jpeg: bytes, deadline: Deadline) -> PhotoText:
         """Return the photo's text lines in reading order, boxes as fractions of the photo."""
-        return photo_text(await self._send("ocr", "/v1/ocr", {}, OcrReply, deadline, files=_photo(jpeg)))
+        return photo_text(await self._send("ocr", "/v1/ocr", Form(_photos(jpeg)), OcrReply, deadline))
 
     async def classify(
         self, question: str, recognized: str, deadline: Deadline, jpeg: bytes | None = None
     ) -> DomainGuess:
         """Return the question's domain."""
-        fields: dict[str, str | list[str]] = {"question": question, "recognized_text": recognized}
-        photo = _photo(jpeg if self.photo_to.domain_router else None)
-        reply = await self._send("domain_router", "/v1/classify", fields, ClassifyReply, deadline, 1, photo)
+        photos = _photos(jpeg) if jpeg is not None and self.photo_to.domain_router else []
+        form = Form(photos, {"question": question, "recognized_text": recognized})
+        reply = await self._send("domain_router", "/v1/classify", form, ClassifyReply, deadline, 1)
         best = reply.data[0]
         return DomainGuess(best.label, best.probs[best.index])
 
@@ -124,10 +112,10 @@ class Services:
         Empty if no photos are indexed, which is an installation's choice and not an error. `places`: of the
         first pictures, if these are crops.
         """
-        files = [part for jpeg in jpegs for part in _photo(jpeg, "images")]
-        path, body, items = "/v1/image-search", {"k": str(count)}, len(jpegs)
+        form = Form(_photos(*jpegs, field="images"), {"k": str(count)})
+        path, items = "/v1/image-search", len(jpegs)
         try:
-            reply = await self._send("image_search", path, body, ImageSearchReply, deadline, items, files)
+            reply = await self._send("image_search", path, form, ImageSearchReply, deadline, items)
         except CollectionNotFound:
             return ()
         return entities(reply, places)
@@ -163,103 +151,49 @@ class Services:
         self, jpeg: bytes, labels: Sequence[str], max_regions: int, deadline: Deadline
     ) -> tuple[Crop, ...]:
         """Return rectified regions worth a closer look, best first."""
-        fields: dict[str, str | list[str]] = {"labels": list(labels), "max_regions": str(max_regions)}
-        return crops(await self._send("cropper", "/v1/crop", fields, CropReply, deadline, 1, _photo(jpeg)))
+        form = Form(_photos(jpeg), {"labels": list(labels), "max_regions": str(max_regions)})
+        return crops(await self._send("cropper", "/v1/crop", form, CropReply, deadline, 1))
 
     async def search_pages(
-        self,
-        queries: Sequence[str],
-        count: int,
-        deadline: Deadline,
-        depth: int | None = None,
-        jpeg: bytes | None = None,
+        self, request: TextSearchRequest | ReadPagesRequest, deadline: Deadline, jpeg: bytes | None = None
     ) -> tuple[Passage, ...]:
-        """Return passages of `count` pages for all sub-queries, best first; empty if none are indexed.
+        """Return passages of pages, best first, or those of the pages that are named, in their order.
 
-        `depth`: read only so many of the best passages of each sub-query. `jpeg`: the photo that they are
-        about; it is sent to an engine that sees photos.
+        Empty if none are indexed. `jpeg`: the photo that the queries are about, for an engine that sees it.
         """
-        body = TextSearchRequest(queries=list(queries), k=count, depth=depth)
+        path, items = "/v1/text-search/pages", 0
+        if isinstance(request, TextSearchRequest):
+            path, items = "/v1/text-search", len(request.queries)
         photo = jpeg if jpeg and await self.takes("text_search", "image", deadline) else None
-        return await self._pages("/v1/text-search", body, deadline, len(queries), photo)
-
-    async def read_pages(
-        self, addresses: Sequence[str], count: int, deadline: Deadline
-    ) -> tuple[Passage, ...]:
-        """Return at most `count` passages of these pages, in their order; empty if none is indexed."""
-        body = ReadPagesRequest(addresses=list(addresses), k=count)
-        return await self._pages("/v1/text-search/pages", body, deadline)
-
-    async def _pages(
-        self,
-        path: str,
-        body: TextSearchRequest | ReadPagesRequest,
-        deadline: Deadline,
-        items: int = 0,
-        jpeg: bytes | None = None,
-    ) -> tuple[Passage, ...]:
         try:
-            photo = _photo(jpeg)
-            reply = await self._send("text_search", path, body, TextSearchReply, deadline, items, photo)
+            reply = await self._send("text_search", path, request, TextSearchReply, deadline, items, photo)
         except CollectionNotFound:
             return ()
         return _passages(reply)
 
-    async def search_web(self, queries: Sequence[str], count: int, deadline: Deadline) -> tuple[Passage, ...]:
-        """Return at most `count` passages of web pages, best first; empty if the web is not searched."""
+    async def search_web(self, request: TextSearchRequest, deadline: Deadline) -> tuple[Passage, ...]:
+        """Return passages of web pages, best first; empty if the web is not searched."""
         if self.web_search is None:
             return ()
-        body = TextSearchRequest(queries=list(queries), k=count)
-        return _passages(await self._send("web_search", "/v1/text-search", body, TextSearchReply, deadline))
+        reply = await self._send("web_search", "/v1/text-search", request, TextSearchReply, deadline)
+        return _passages(reply)
 
     async def rerank(
-        self,
-        query: str,
-        texts: Sequence[str],
-        entity: str | None,
-        fine: int,
-        deadline: Deadline,
-        jpeg: bytes | None = None,
+        self, request: RerankRequest, deadline: Deadline, jpeg: bytes | None = None
     ) -> tuple[float, ...]:
-        """Return the probability that each text answers the query, in the order of `texts`.
-
-        `fine`: how many of the best a slower second model may read.
-        """
-        body = RerankRequest(query=query, documents=list(texts), entity=entity, fine_top_n=fine)
+        """Return the probability that each document answers the query, in the order of `documents`."""
         sees = jpeg and (self.photo_to.reranker or await self.takes("reranker", "image", deadline))
-        photo = _photo(jpeg if sees else None)
-        reply = await self._send("reranker", "/v1/rerank", body, RerankReply, deadline, len(texts), photo)
+        photo, items = jpeg if sees else None, len(request.documents)
+        reply = await self._send("reranker", "/v1/rerank", request, RerankReply, deadline, items, photo)
         scores = {result.index: result.relevance_score for result in reply.results}
-        return tuple(scores.get(index, 0.0) for index in range(len(texts)))
+        return tuple(scores.get(index, 0.0) for index in range(items))
 
-    async def verify(
-        self,
-        question: str,
-        answer: str,
-        evidence: Sequence[str],
-        entity: str | None,
-        deadline: Deadline,
-        white_box: WhiteBox = _NO_WHITE_BOX,
-    ) -> VerifyReply:
+    async def verify(self, request: VerifyRequest, deadline: Deadline) -> VerifyReply:
         """Check the answer against the evidence and the answering model's own certainty."""
-        body = VerifyRequest(
-            question=question,
-            answer=answer,
-            evidence=list(evidence),
-            entity=entity,
-            token_probabilities=list(white_box.token_probabilities),
-            token_min=white_box.token_min,
-            token_mean=white_box.token_mean,
-            model_judgement=white_box.model_judgement,
-        )
-        return await self._send("verifier", "/v1/verify", body, VerifyReply, deadline)
+        return await self._send("verifier", "/v1/verify", request, VerifyReply, deadline)
 
     async def read(
-        self,
-        question: str,
-        passages: Sequence[ToRead],
-        subject: str | None,
-        deadline: Deadline,
+        self, question: str, passages: Sequence[ToRead], subject: str | None, deadline: Deadline
     ) -> tuple[Reading, ...]:
         """Return the best answer in the passages, if any.
 
@@ -297,27 +231,25 @@ class Services:
         self,
         name: str,
         path: str,
-        body: Request | Fields,
+        body: Request | Form,
         reply: type[Value],
         deadline: Deadline,
         items: int = 0,
-        files: Sequence[FilePart] = (),
+        photo: bytes | None = None,
     ) -> Value:
-        """Send a request to the service `name`: as JSON, or as a form if it has files or is one.
+        """Send a request to the service `name`; one with a photo as a form.
 
         `items`: how many a GPU works on, 0 for none.
         """
         client: ServiceClient = getattr(self, name)
+        if photo is not None and isinstance(body, Request):
+            body = Form(_photos(photo), {"request": body.model_dump_json(exclude_none=True)})
         weight_ms = self.weigh(name, items) if items else 0.0
-        if isinstance(body, Request):
-            if not files:
-                return await client.send_json("POST", path, body, reply, deadline, weight_ms=weight_ms)
-            body = {"request": body.model_dump_json(exclude_none=True)}
-        return await client.send_multipart(path, files, body, reply, deadline, weight_ms=weight_ms)
+        return await client.send("POST", path, body, reply, deadline, weight_ms=weight_ms)
 
 
-def _photo(jpeg: bytes | None, field: str = "image") -> list[FilePart]:
-    return [] if jpeg is None else [(field, ("photo.jpg", jpeg, "image/jpeg"))]
+def _photos(*jpegs: bytes, field: str = "image") -> list[FilePart]:
+    return [(field, ("photo.jpg", jpeg, "image/jpeg")) for jpeg in jpegs]
 
 
 def _passages(reply: TextSearchReply) -> tuple[Passage, ...]:

@@ -1,4 +1,4 @@
-"""A call to the model's server: its endpoint, its request, its metrics and its span.
+"""A call to the model's server: its request, its metrics and its span.
 
 The span uses OpenTelemetry's conventions for generative models. It has the prompt's name and its cost, never
 what it or the reply says.
@@ -24,38 +24,6 @@ from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import json_schema_of, line_instructions
 from gateway.llm.wire import Usage
 from gateway.reasoning.port import count_calls
-
-
-@dataclass(frozen=True, slots=True)
-class VlmEndpoint:
-    """The server of a model. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
-
-    An empty `model` means the first that is listed there. `context`: the tokens that prompts are fitted to, 0
-    where nobody fits them.
-    """
-
-    base_url: str
-    model: str
-    api_key: str = field(default="", repr=False)
-    context: int = 0
-
-    def __post_init__(self) -> None:
-        """Raises `ValueError` for what could never be sent."""
-        if not self.base_url.startswith(("http://", "https://")):
-            raise ValueError("The address of the vision-language model must begin with http:// or https://.")
-        if not (self.api_key.isascii() and self.api_key.isprintable()):
-            raise ValueError("The key of the vision-language model may hold printable ASCII characters only.")
-
-    def url(self, path: str) -> str:
-        return f"{self._root}/v1{path}"
-
-    def native_url(self, path: str) -> str:
-        """Return the address of a route of the server's own API, beside `/v1`."""
-        return f"{self._root}{path}"
-
-    @property
-    def _root(self) -> str:
-        return self.base_url.rstrip("/").removesuffix("/v1")
 
 
 @dataclass(slots=True)

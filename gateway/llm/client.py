@@ -14,13 +14,12 @@ import anyio
 import structlog
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError
-from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Response
+from chassis.http.client import DisconnectedError, Endpoint, ExchangeError, HttpClient, Response
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.guard import Guard
 from gateway.llm.call import (
     CallObserver,
     VlmCall,
-    VlmEndpoint,
     chat_span,
     request_body,
     tell_cost,
@@ -88,7 +87,7 @@ class VlmClient:
     def __init__(
         self,
         http: HttpClient,
-        endpoint: VlmEndpoint,
+        endpoint: Endpoint,
         observe: CallObserver = lambda _call: None,
         guard: Guard | None = None,
         clock: Clock = time.monotonic,

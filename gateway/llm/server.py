@@ -14,13 +14,11 @@ import structlog
 from pydantic import field_validator
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
-from chassis.http.client import ExchangeError, HttpClient, Response
+from chassis.http.client import Endpoint, ExchangeError, HttpClient, Response
 from chassis.json_text import sendable
-from chassis.resilience.deadlines import Deadline
-from chassis.resilience.retries import seconds_of
+from chassis.resilience.deadlines import Deadline, seconds_of
 from chassis.telemetry.spans import trace_headers
 from contracts import headers
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.capabilities import is_about_images
 from gateway.llm.wire import Count, ErrorWire, Wire, none_if_unreadable, read_error
 
@@ -61,7 +59,7 @@ class ServedModel(Wire):
 class ServerAccount:
     """Asks a server for its models, and reads its errors. `model`: the name that is set, or that it lists."""
 
-    def __init__(self, http: HttpClient, endpoint: VlmEndpoint) -> None:
+    def __init__(self, http: HttpClient, endpoint: Endpoint) -> None:
         self._http = http
         self._endpoint = endpoint
         self.model = endpoint.model
@@ -90,7 +88,7 @@ class ServerAccount:
         name = await self.name(deadline)
         with anyio.move_on_after(min(_NATIVE_WITHIN_S, deadline.remaining_s())):
             for method, path in _NATIVE:
-                url = self._endpoint.native_url(path.format(model=quote(name, safe="")))
+                url = self._endpoint.root + path.format(model=quote(name, safe=""))
                 body = json.dumps({"model": name}).encode() if method == "POST" else b""
                 try:
                     async with self._http.exchange(method, url, self.headers(deadline), body) as response:
@@ -136,8 +134,7 @@ class ServerAccount:
     def headers(self, deadline: Deadline) -> dict[str, str]:
         """Return the headers of every request to the server."""
         sent = {headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
-        key = self._endpoint.api_key
-        return sent | trace_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
+        return sent | trace_headers() | self._endpoint.authorization
 
 
 async def bounded(response: Response, limit: int = 2**20) -> bytes:

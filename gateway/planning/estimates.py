@@ -79,12 +79,8 @@ class RecentRatios:
         """Count an observation made at `now`, seconds."""
         self._observed.append((now, min(max(ratio, _LEAST_RATIO), _MOST_RATIO)))
 
-    def weight(self, now: float) -> float:
-        """Return how many observations it still amounts to."""
-        return sum(self._weights(now))
-
     def ratios(self, now: float) -> Ratios:
-        weights = self._weights(now)
+        weights = self.weights(now)
         prior_weight = PRIOR_WEIGHT**2 / (PRIOR_WEIGHT + sum(weights)) / _PRIOR_POINTS
         observed = [ratio for _, ratio in self._observed]
         masses = sorted(
@@ -94,7 +90,8 @@ class RecentRatios:
         p50, p90 = (masses[bisect_left(reached, share * reached[-1])][0] for share in (0.5, 0.9))
         return Ratios(p50, p90)
 
-    def _weights(self, now: float) -> list[float]:
+    def weights(self, now: float) -> list[float]:
+        """Return how much of an observation each still amounts to."""
         if not self._observed:
             return []
         silent = (now - self._observed[-1][0]) / SILENCE_HALF_LIFE_S
@@ -178,7 +175,7 @@ class Estimates:
 
 def _combine(levels: tuple[RecentRatios, ...], now: float) -> list[Ratios]:
     """Return every level's ratios, from its own observations or its neighbours'."""
-    places = [place for place, recent in enumerate(levels) if recent.weight(now) >= ENOUGH]
+    places = [place for place, recent in enumerate(levels) if sum(recent.weights(now)) >= ENOUGH]
     if not places:
         return [levels[0].ratios(now)] * len(levels)
     own = {place: levels[place].ratios(now) for place in places}

@@ -129,22 +129,17 @@ class Planner:
         """
         medians, squares = float(REPLY_RESERVE_MS), 0.0
         for step in steps:
-            median, decile = self._time(step, done, load)
+            median = decile = 0.0  # of calls side by side the slowest counts
+            for call in step:
+                if call.stage in done:
+                    continue
+                ratios = self.estimates.ratios(call.timed_as, load, by_model=call.by_model)
+                p50 = ratios.p50 * call.idle_ms
+                p90 = min(ratios.p90 * call.idle_ms, ratios.p50 * call.longest_ms)
+                median, decile = max(median, p50), max(decile, p50, p90)
             medians += median
             squares += (decile - median) ** 2
         return medians + math.sqrt(squares)
-
-    def _time(self, step: _Step, done: frozenset[Stage], load: int) -> tuple[float, float]:
-        """Median and ninth decile, milliseconds; of calls side by side the slowest counts."""
-        median = decile = 0.0
-        for call in step:
-            if call.stage in done:
-                continue
-            ratios = self.estimates.ratios(call.timed_as, load, by_model=call.by_model)
-            p50 = ratios.p50 * call.idle_ms
-            p90 = min(ratios.p90 * call.idle_ms, ratios.p50 * call.longest_ms)
-            median, decile = max(median, p50), max(decile, p50, p90)
-        return median, decile
 
     def _ladder_of(self, graph: StageGraph, busy: bool) -> tuple[_Rung, ...]:
         """Return the rungs from the full plan down; worked out once, since the table does not change."""
@@ -266,22 +261,29 @@ class LivePlan(FixedPlan):
     def revise(self, remaining_ms: float, done: Collection[Stage], at_ms: float, after: str = "") -> None:
         """See `FixedPlan`; a change is kept for the trace."""
         load, busy = self._node.in_flight, self._node.busy
-        if self._still_fits(remaining_ms, load, busy) or not any(self._course.ahead(self.plan, done)):
+        # Once the whole plan fitted into less time, with more ahead and the node no less busy.
+        speculates = self._planner.full.speculate and not busy
+        as_busy = level_of(load) <= self._level and self.plan.speculate is speculates
+        still_fits = as_busy and remaining_ms >= self._whole_ms
+        if still_fits or not any(self._course.ahead(self.plan, done)):
             return
         choice = self._planner.choose(remaining_ms, done, load, busy, self._course)
         self._whole_ms = math.inf if choice.cuts else choice.expected_ms
         self._level = level_of(load)
         unchanged = choice.plan == self.plan and bool(self.traces)
         self.plan, self._cuts = choice.plan, choice.effective
-        if unchanged:
-            return
-        self.traces.append(_trace(choice, remaining_ms, load, at_ms, after))
-
-    def _still_fits(self, remaining_ms: float, load: int, busy: bool) -> bool:
-        """Return whether the whole plan once fitted into less, with more ahead and the node no less busy."""
-        speculates = self._planner.full.speculate and not busy
-        as_busy = level_of(load) <= self._level and self.plan.speculate is speculates
-        return as_busy and remaining_ms >= self._whole_ms
+        if not unchanged:
+            self.traces.append(
+                PlanTrace(
+                    at_ms=round(at_ms, 2),
+                    after=after,
+                    remaining_ms=round(remaining_ms, 2),
+                    expected_ms=round(choice.expected_ms, 2),
+                    load=load,
+                    cuts=[cut.name for cut in choice.effective],
+                    limits=_limits(choice.plan),
+                )
+            )
 
     def observe(self, stage: Stage, work: Work, ms: float, *, by_model: bool) -> None:
         if work.items:
@@ -292,15 +294,3 @@ class LivePlan(FixedPlan):
 def _limits(plan: Plan) -> dict[str, int]:
     """Return the plan's fields for the trace. There are at most two plans for each rung of the ladder."""
     return {field.name: int(getattr(plan, field.name)) for field in fields(Plan)}
-
-
-def _trace(choice: Choice, remaining_ms: float, load: int, at_ms: float, after: str) -> PlanTrace:
-    return PlanTrace(
-        at_ms=round(at_ms, 2),
-        after=after,
-        remaining_ms=round(remaining_ms, 2),
-        expected_ms=round(choice.expected_ms, 2),
-        load=load,
-        cuts=[cut.name for cut in choice.effective],
-        limits=_limits(choice.plan),
-    )

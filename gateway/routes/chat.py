@@ -22,7 +22,7 @@ from chassis.errors import (
     problem_of,
 )
 from chassis.http.app import RequestDeadline
-from chassis.http.bodies import Router, read_body, takes_json
+from chassis.http.bodies import Router, media_type_of, read_body, takes_json
 from chassis.http.problems import problem_response
 from chassis.json_text import JsonLimits
 from chassis.resilience.deadlines import Deadline
@@ -45,7 +45,7 @@ from contracts.chat import (
 from gateway.planning.run import RunEvent, ignore_events
 from gateway.planning.stages import Stage
 from gateway.routes.chat_intake import pipeline_of, read_chat, to_question
-from gateway.routes.intake import CallerDep, GatewayDep, deadline_ms_of, media_type_of
+from gateway.routes.intake import CallerDep, GatewayDep, deadline_ms_of
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.question import Admitted, AnswerWithRemark, in_words
 

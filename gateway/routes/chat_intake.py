@@ -14,7 +14,7 @@ import anyio.to_thread
 from chassis.errors import ImageUrlNotAllowed, InvalidRequest, MalformedRequest
 from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
-from chassis.validation import validated
+from chassis.validation import validate
 from contracts.answer import DEFAULT_PIPELINE
 from contracts.chat import MOST_MESSAGES, ChatMessage, ChatRequest
 from gateway.reasoning.refusals import is_refusal
@@ -34,7 +34,7 @@ _NAME_IT = "What is this?"
 
 def read_chat(body: bytes) -> ChatRequest:
     """Parse the body. Blocking: photos in base64 take tens of milliseconds to read."""
-    return validated(ChatRequest, read_json(body))
+    return validate(ChatRequest, read_json(body))
 
 
 def pipeline_of(model: str, gateway: Gateway) -> str:

@@ -24,7 +24,6 @@ from chassis.errors import (
     InvalidRequest,
     LoreglassError,
     NotFound,
-    UnsupportedMediaType,
     problem_of,
 )
 from chassis.http.app import RequestDeadline
@@ -32,7 +31,7 @@ from chassis.http.bodies import Router, read_form
 from chassis.http.connections import address_of
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
-from chassis.validation import validated
+from chassis.validation import validate
 from contracts.answer import Answer, AnswerRequest
 from contracts.devices import PhotoQuestionReply
 from gateway.planning.run import ignore_events
@@ -42,7 +41,6 @@ from gateway.routes.intake import (
     Files,
     GatewayDep,
     caller_of,
-    media_type_of,
     to_question,
 )
 from gateway.serving.question import SPOKEN_CHARS, in_words
@@ -119,7 +117,7 @@ async def ask_with_photo(
     received = Deadline.after_ms(0)  # the device waits from when it has sent everything
 
     async def ask() -> PhotoQuestionReply:
-        body = validated(AnswerRequest, fields)
+        body = validate(AnswerRequest, fields)
         whole = await to_question(body, Files(form.photo), gateway, caller, received)
         session_id = _session_id(request, session, gateway.signing_secret)
         whole = replace(whole, session_id=session_id, opens_session=session_id is not None)
@@ -192,10 +190,8 @@ def _reply_key(tenant: str, session: str, request_id: str) -> str:
 async def _read(request: Request) -> _Form:
     """Read the form. Unknown fields are ignored: devices add their own.
 
-    Raises `UnsupportedMediaType`, `InvalidRequest`, or what `read_form` raises.
+    Raises `InvalidRequest`, or what `read_form` raises.
     """
-    if media_type_of(request) != "multipart/form-data":
-        raise UnsupportedMediaType("Send multipart/form-data.")
     async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
         photos = [part for name in _PHOTOS for part in form.getlist(name) if isinstance(part, UploadFile)]
         if len(photos) != 1:

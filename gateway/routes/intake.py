@@ -17,12 +17,12 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.http.access import is_sent_from_here
-from chassis.http.bodies import read_body, read_form
+from chassis.http.bodies import media_type_of, read_body, read_form
 from chassis.images import ImageLimits
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
-from chassis.validation import validated
+from chassis.validation import validate
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
 from contracts.headers import PRIORITY
 from gateway.serving.question import Question
@@ -58,17 +58,14 @@ async def read_question(request: Request, gateway: Gateway, caller: Caller, rece
     """
     media_type = media_type_of(request)
     if media_type == "multipart/form-data":
-        fields, files = await _from_form(request)
+        async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
+            fields = validate(AnswerRequest, _text_fields(form))
+            files = Files(await _file(form, "image"), await _file(form, "audio"))
     elif media_type == "application/json":
         fields, files = await read_body(request, _from_json)
     else:
         raise UnsupportedMediaType("Send multipart/form-data or application/json.")
     return await to_question(fields, files, gateway, caller, received)
-
-
-def media_type_of(request: Request) -> str:
-    """Return the request's media type without parameters, in lower case."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def to_question(
@@ -80,7 +77,13 @@ async def to_question(
     """
     settings = gateway.settings
     experiment = experiment_of(fields.experiment, settings)
-    text = _text_of(fields, files, settings)
+    text = ""  # a spoken question has none
+    if files.audio is None:
+        if "question" not in fields.model_fields_set:
+            raise InvalidRequest("question: must be given, in words or as audio.")
+        text = question_text(fields.question, settings)
+    elif fields.question.strip():
+        raise InvalidRequest("question, audio: give one of the two.")
     deadline_ms = deadline_ms_of(fields.deadline_ms, settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)
     sound = await sound_of(files.audio, gateway, caller, due) if files.audio is not None else None
@@ -96,23 +99,6 @@ async def to_question(
         sound=sound,
         memory=fields.memory,
     )
-
-
-def _text_of(fields: AnswerRequest, files: Files, settings: GatewaySettings) -> str:
-    """Return the question, or "" if it is spoken. Raises `InvalidRequest` unless it is one of the two."""
-    if files.audio is None:
-        if "question" not in fields.model_fields_set:
-            raise InvalidRequest("question: must be given, in words or as audio.")
-        return question_text(fields.question, settings)
-    if fields.question.strip():
-        raise InvalidRequest("question, audio: give one of the two.")
-    return ""
-
-
-async def _from_form(request: Request) -> tuple[AnswerRequest, Files]:
-    async with read_form(request, max_files=MAX_FORM_FILES, max_fields=MAX_FORM_FIELDS) as form:
-        fields = validated(AnswerRequest, _text_fields(form))
-        return fields, Files(**{name: await _file(form, name) for name in _FILES})
 
 
 async def _file(form: FormData, name: str) -> bytes | None:
@@ -149,7 +135,7 @@ def _from_json(content: bytes) -> tuple[AnswerRequest, Files]:
     body = read_json(content)
     if not isinstance(body, dict):
         raise InvalidRequest("body: must be a JSON object.")
-    fields = validated(AnswerRequest, body)
+    fields = validate(AnswerRequest, body)
     audio = fields.audio.base64 if fields.audio is not None else None
     if fields.image is None:
         return fields, Files(audio=audio)

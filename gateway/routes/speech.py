@@ -17,7 +17,7 @@ from chassis.http.bodies import Router, read_body, read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
-from chassis.validation import inlined_schema, validated
+from chassis.validation import inlined_schema, validate
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
 from gateway.planning.prefetch import side_by_side
 from gateway.routes.chat import openai_refusal
@@ -97,7 +97,7 @@ async def say(
 ) -> Response:
     """Speak a text, in OpenAI's format. The operator may have chosen model and voice."""
     gateway.voice.require_synthesizer()
-    speech = await read_body(request, lambda body: validated(SpeechRequest, read_json(body)))
+    speech = await read_body(request, lambda body: validate(SpeechRequest, read_json(body)))
     if len(speech.input) > gateway.voice.most_chars:
         raise InvalidRequest(f"input: longer than {gateway.voice.most_chars} characters.")
     if not speech.input.strip():

@@ -20,7 +20,7 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
-from contracts.answer import Reason, Route, Verification
+from contracts.answer import MemoryInput, Reason, Route, Verification
 from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, vary, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.planner import FixedPlan, LivePlan, Planner
@@ -95,8 +95,27 @@ class Execution:
 
         Raises `PipelineNotFound`, `InvalidRequest`, `NotConfigured` (no model) or `SessionNotFound`.
         """
-        pipeline = vary(self._pipeline(question.pipeline), question.experiment)
-        return Admitted(question, pipeline, await self._session(question))
+        name, session_id = question.pipeline, question.session_id
+        if name not in self.pipelines and name in PAPER_PIPELINES:
+            raise NotConfigured(
+                f"The pipeline {name} needs a vision-language model, and none is set up here. "
+                "Start with `loreglass serve --model-url URL`, or set LOREGLASS_GATEWAY_REASONING=vlm, "
+                "LOREGLASS_GATEWAY_VLM_URL and LOREGLASS_GATEWAY_VLM_MODEL, or ask without `pipeline`."
+            )
+        if name not in self.pipelines:
+            names = ", ".join(sorted(self.pipelines))
+            raise PipelineNotFound(f"There is no pipeline of this name. There are: {names}.")
+        pipeline = vary(self.pipelines[name], question.experiment)
+        # A new session is stored with its first turn: a question that is refused leaves none.
+        if session_id is None:
+            return Admitted(question, pipeline, question.conversation or Session(new_session_id()))
+        try:
+            session = await self.sessions.get(session_id, question.caller.tenant)
+        except SessionNotFound:
+            if not question.opens_session:
+                raise
+            session = Session(session_id)
+        return Admitted(question, pipeline, session)
 
     async def answer(
         self, admitted: Admitted, trace_id: str, deadline: Deadline, on_event: OnEvent
@@ -134,29 +153,6 @@ class Execution:
         self.pipelines = {
             name: with_thresholds(pipeline, thresholds) for name, pipeline in self.pipelines.items()
         }
-
-    def _pipeline(self, name: str) -> Pipeline:
-        if name in self.pipelines:
-            return self.pipelines[name]
-        if name in PAPER_PIPELINES:
-            raise NotConfigured(
-                f"The pipeline {name} needs a vision-language model, and none is set up here. "
-                "Start with `loreglass serve --model-url URL`, or set LOREGLASS_GATEWAY_REASONING=vlm, "
-                "LOREGLASS_GATEWAY_VLM_URL and LOREGLASS_GATEWAY_VLM_MODEL, or ask without `pipeline`."
-            )
-        names = ", ".join(sorted(self.pipelines))
-        raise PipelineNotFound(f"There is no pipeline of this name. There are: {names}.")
-
-    async def _session(self, question: Question) -> Session:
-        if question.session_id is None:
-            # A new session is stored with its first turn: a question that is refused leaves none.
-            return question.conversation or Session(new_session_id())
-        try:
-            return await self.sessions.get(question.session_id, question.caller.tenant)
-        except SessionNotFound:
-            if not question.opens_session:
-                raise
-            return Session(question.session_id)
 
     async def _run(self, admitted: Admitted, run: Run) -> tuple[Query, Outcome]:
         """Return the query in words, and its outcome by the first tier that admits it.
@@ -255,24 +251,19 @@ class Execution:
             await self.sessions.append_turn(
                 session.session_id, turn, question.photo, question.caller.tenant, create=not session.turns
             )
-        await self._remember_sighting(admitted, query, outcome, run)
+        if question.memory is not None:
+            await self._remember_sighting(question.memory, admitted, query, outcome, run)
 
-    async def _remember_sighting(self, admitted: Admitted, query: Query, outcome: Outcome, run: Run) -> None:
-        """Remember what the question's photo shows, by consent and if it is anything with a name or text."""
-        question, session_id = admitted.question, admitted.session.session_id
-        consent, photo = question.memory, question.photo
-        if consent is None:
-            return
+    async def _remember_sighting(
+        self, consent: MemoryInput, admitted: Admitted, query: Query, outcome: Outcome, run: Run
+    ) -> None:
+        """Remember what the question's photo shows, if it is anything with a name or text."""
+        question, session_id, photo = admitted.question, admitted.session.session_id, admitted.question.photo
         if self.memory is None:
             run.did_less(Stage.MEMORY.value)
-            return
-        if photo is None:
-            return
-        sighting = sighting_of(query, outcome, run, consent.place)
-        if sighting is None:
-            return
-        async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
-            await self.memory.add(consent, question.caller, session_id, sighting, photo, deadline)
+        elif photo and (sighting := sighting_of(query, outcome, run, consent.place)):
+            async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
+                await self.memory.add(consent, question.caller, session_id, sighting, photo, deadline)
 
     def _end(self, progress: Progress) -> None:
         """Store the trace and report the question."""

@@ -9,12 +9,11 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from chassis.errors import LoreglassError
 from chassis.http.health import Note
-from chassis.resilience.breaker import Breaker
+from chassis.resilience.breaker import Breaker, RetryBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard
 from chassis.resilience.limits import GradientLimit
-from chassis.resilience.retries import RetryBudget
 from chassis.telemetry.metrics import GuardMetrics
 from contracts.operations import Info
 from gateway.clients.services import Services

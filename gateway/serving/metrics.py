@@ -198,7 +198,7 @@ class GatewayMetrics:
             self._series("loreglass_quota_exceeded_total", exceeded.value)
 
     def count_question(self, question: QuestionRecord) -> None:
-        """Count and log a question that is over."""
+        """Count and log a question that is over. The operator chose the names of tenants and pipelines."""
         trace, route, example = question.trace, question.route, {"trace_id": question.trace.trace_id}
         self._start_pipeline(trace.pipeline)
         self._series("loreglass_questions_total", trace.pipeline, route, question.reason).inc()
@@ -219,7 +219,19 @@ class GatewayMetrics:
             if stage.state == DONE:
                 seconds = self._series("loreglass_stage_seconds", stage.stage, route)
                 seconds.observe(stage.ms / 1000, example)
-        _log(question)
+        log.info(
+            "question",
+            trace_id=trace.trace_id,
+            pipeline=trace.pipeline,
+            route=question.route,
+            reason=question.reason,
+            problem=question.problem,
+            ms=round(trace.total_ms, 1),
+            deadline_ms=trace.deadline_ms,
+            degraded=question.degraded,
+            vlm_calls=question.model_calls,
+            tenant=question.tenant,
+        )
 
     def count_photo(self, seconds: float) -> None:
         """Count a photo that was checked and cleaned, or refused."""
@@ -269,21 +281,3 @@ class GatewayMetrics:
         if stage in WORKING:
             expected = self._series("loreglass_stage_expected_seconds", name)
             expected.set_function(lambda: self._estimates.p50_ms(stage) / 1000)
-
-
-def _log(question: QuestionRecord) -> None:
-    """One line a question; the operator chose the names of tenants and pipelines."""
-    trace = question.trace
-    log.info(
-        "question",
-        trace_id=trace.trace_id,
-        pipeline=trace.pipeline,
-        route=question.route,
-        reason=question.reason,
-        problem=question.problem,
-        ms=round(trace.total_ms, 1),
-        deadline_ms=trace.deadline_ms,
-        degraded=question.degraded,
-        vlm_calls=question.model_calls,
-        tenant=question.tenant,
-    )

@@ -236,7 +236,9 @@ def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str
         sentence = _OF_REASON[outcome.reason]
         language = foreign_language_of(query.question) if outcome.reason is Reason.LANGUAGE else None
         return f"{language.advice} {sentence}" if language else sentence
-    if query.photo is not None and _print_is_small(looked_at):
+    lines = [each for each in looked_at if each.kind is LookedAtKind.TEXT]
+    small = [each for each in lines if min(each.bottom - each.top, each.right - each.left) < _SMALL_PRINT]
+    if query.photo is not None and 2 * len(small) > len(lines):
         return _CLOSER_TO_READ
     if query.photo is not None and outcome.entity is None:
         return _COME_CLOSER
@@ -244,10 +246,3 @@ def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str
         thing = outcome.entity.name if outcome.entity else "this"
         return f"Index a page about {thing}, or ask for something else."
     return "Ask it in other words, or ask for something else about it."
-
-
-def _print_is_small(looked_at: Sequence[LookedAt]) -> bool:
-    """Return whether more than half of the lines that were read are small."""
-    lines = [each for each in looked_at if each.kind is LookedAtKind.TEXT]
-    heights = [min(line.bottom - line.top, line.right - line.left) for line in lines]
-    return 2 * sum(height < _SMALL_PRINT for height in heights) > len(heights)

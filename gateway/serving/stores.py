@@ -97,7 +97,10 @@ class Sessions:
             raise PayloadTooLarge("This turn is too long to be remembered.")
         if photo is not None and len(photo.jpeg) > MOST_PHOTO_BYTES:
             raise PayloadTooLarge("This photo is too large to be remembered.")
-        head = None if photo is None else _encode_photo(photo)
+        head = None
+        if photo is not None:
+            facts = {"width": photo.width, "height": photo.height, "digest": photo.digest}
+            head = b"\n".join((json.dumps(facts).encode(), photo.jpeg))
         change = ListChange(MOST_TURNS, head, create)
         if not await self._store.append(_key(session_id, tenant), item, self._ttl_s, tenant, change):
             raise SessionNotFound
@@ -126,11 +129,6 @@ _TURN = TypeAdapter(Turn)
 def encode_turn(turn: Turn) -> bytes:
     """Return the turn as UTF-8 JSON, with `?` for a lone surrogate and `NaN` for such a number."""
     return json.dumps(asdict(turn), ensure_ascii=False).encode(errors="replace")
-
-
-def _encode_photo(photo: Photo) -> bytes:
-    facts = {"width": photo.width, "height": photo.height, "digest": photo.digest}
-    return b"\n".join((json.dumps(facts).encode(), photo.jpeg))
 
 
 def _decode_session(session_id: str, items: Sequence[bytes]) -> Session:

@@ -158,7 +158,13 @@ class Keys:
             caller = self.holder(authorization) or ANYBODY
         else:
             caller = self._holder(authorization)
-        return replace(caller, priority=_lower_of(caller.priority, wanted))
+        if wanted is None:
+            return caller
+        try:
+            priority = Priority(wanted.strip().lower())
+        except ValueError as error:
+            raise InvalidRequest(f"{headers.PRIORITY}: must be one of {', '.join(Priority)}.") from error
+        return replace(caller, priority=min(caller.priority, priority, key=_LOWEST_FIRST.index))
 
     def holder(self, authorization: str | None) -> Caller | None:
         """Return the caller of a key; None for no valid key, or without a keys file."""
@@ -213,16 +219,6 @@ class Keys:
             log.error("keys_file_unusable", fault=str(error))
         else:
             log.info("keys_file_read", keys=len(self._grants.keys))
-
-
-def _lower_of(highest: Priority, wanted: str | None) -> Priority:
-    if wanted is None:
-        return highest
-    try:
-        priority = Priority(wanted.strip().lower())
-    except ValueError as error:
-        raise InvalidRequest(f"{headers.PRIORITY}: must be one of {', '.join(Priority)}.") from error
-    return min(highest, priority, key=_LOWEST_FIRST.index)
 
 
 def _version(path: Path | None) -> _Version | None:

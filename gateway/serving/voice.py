@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import SecretStr
 
 from chassis.errors import NotConfigured
-from chassis.http.client import HttpClient
+from chassis.http.client import Endpoint, HttpClient
 from contracts.answer import Reason, Route
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
@@ -20,7 +20,7 @@ from gateway.serving.stores import Stores
 from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings
 from gateway.speech.audio import Sound, SoundDecoders
-from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
+from gateway.speech.servers import SpeechServer, Synthesizer, Transcriber
 from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache, SpokenText, speakable
 from gateway.state import Query, reason_of
 from gateway.steps.conclusion import Outcome, refusal
@@ -110,7 +110,7 @@ def open_voice(
         if not url:
             return None
         turns[name] = metrics.open_admission(name, at_once, settings.max_waiting)
-        endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
+        endpoint = Endpoint(url, model, key.get_secret_value(), name)
         return kind(http, endpoint, guards.fixed(name, at_once))
 
     ttl_s = settings.session_ttl_s

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 import anyio
@@ -24,12 +24,11 @@ from chassis.errors import (
     NotSupported,
     Overloaded,
 )
-from chassis.http.calls import CONNECT_S, form
-from chassis.http.client import ConnectTimeoutError, ExchangeError, HttpClient, Response
+from chassis.http.calls import CONNECT_S, Form
+from chassis.http.client import ConnectTimeoutError, Endpoint, ExchangeError, HttpClient, Response
 from chassis.http.health import Note
-from chassis.resilience.deadlines import Deadline
+from chassis.resilience.deadlines import Deadline, seconds_of
 from chassis.resilience.guard import Guard
-from chassis.resilience.retries import seconds_of
 from chassis.telemetry.spans import span, trace_headers
 from gateway.speech.audio import Sound
 
@@ -61,24 +60,6 @@ AudioSink = Callable[[str, bytes], Awaitable[None]]
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechEndpoint:
-    """`url` with or without `/v1`. `model`: as the server names it, empty for the server's own choice."""
-
-    name: str
-    url: str
-    model: str = ""
-    key: str = field(default="", repr=False)
-
-    def __post_init__(self) -> None:
-        """Raises `ValueError` for a key that could never be sent."""
-        if not (self.key.isascii() and self.key.isprintable()):
-            raise ValueError(f"The key of {self.name} may hold printable ASCII characters only.")
-
-    def route(self, path: str) -> str:
-        return f"{self.url.rstrip('/').removesuffix('/v1')}/v1{path}"
-
-
 class _RequestRefused(NotSupported):
     """The server works, and refuses this request: no failure to the guard."""
 
@@ -86,7 +67,7 @@ class _RequestRefused(NotSupported):
 class SpeechServer:
     """Calls to one server, behind its guard. Raises `LoreglassError`s only."""
 
-    def __init__(self, http: HttpClient, endpoint: SpeechEndpoint, guard: Guard) -> None:
+    def __init__(self, http: HttpClient, endpoint: Endpoint, guard: Guard) -> None:
         self.endpoint = endpoint
         self._http = http
         self._guard = guard
@@ -110,8 +91,8 @@ class SpeechServer:
     @asynccontextmanager
     async def post(self, path: str, media_type: str, body: bytes) -> AsyncIterator[Response]:
         """Yield a successful reply before its body is read. Raises as the class says, also from the body."""
-        name, url = self.endpoint.name, self.endpoint.route(path)
-        sent = {"Content-Type": media_type, **self._authorization(), **trace_headers()}
+        name, url = self.endpoint.name, self.endpoint.url(path)
+        sent = {"Content-Type": media_type, **self.endpoint.authorization, **trace_headers()}
         attributes = {"http.request.method": "POST", "peer.service": name}
         with span(f"POST {name}", attributes, SpanKind.CLIENT) as call:
             try:
@@ -130,10 +111,10 @@ class SpeechServer:
 
         A failure keeps nobody from asking and reading.
         """
-        url = self.endpoint.route("/models")
+        url = self.endpoint.url("/models")
         try:
             with anyio.fail_after(min(CONNECT_S, deadline.remaining_s())):
-                async with self._http.exchange("GET", url, self._authorization()) as reply:
+                async with self._http.exchange("GET", url, self.endpoint.authorization) as reply:
                     status = reply.status  # the body is not read
         except (TimeoutError, ExchangeError):
             return Note(f"{self.endpoint.name} does not answer; clients use their device's own speech.")
@@ -145,9 +126,6 @@ class SpeechServer:
         """Log and return the error for a server that `what`."""
         log.warning("speech.failed", server=self.endpoint.name, reason=what)
         return DependencyUnavailable(f"The server behind {self.endpoint.name} {what}.")
-
-    def _authorization(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.endpoint.key}"} if self.endpoint.key else {}
 
     def _failure(self, response: Response) -> LoreglassError:
         name, status = self.endpoint.name, response.status
@@ -202,7 +180,7 @@ class Transcriber(SpeechServer):
     async def _request(self, sound: Sound) -> Transcript:
         model = self.endpoint.model
         fields = {"response_format": "json", **({"model": model} if model else {})}
-        media_type, body = form([("file", ("question.wav", sound.wav, "audio/wav"))], fields)
+        media_type, body = Form([("file", ("question.wav", sound.wav, "audio/wav"))], fields).encode()
         async with self.post("/audio/transcriptions", media_type, body) as response:
             content = b"".join([piece async for piece in _pieces(self, response, _MOST_REPLY_BYTES)])
         try:

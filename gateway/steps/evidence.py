@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind
+from contracts.reranker import RerankRequest
+from contracts.text_search import TextSearchRequest
 from gateway.clients.services import Passage, Services
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.latencies import Work
@@ -31,6 +32,7 @@ MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 
 _ENDLESS_WORD = re.compile(r"(\S{200})\S+")
+"""Cut after 200 characters: it is no word, and slow to read."""
 _LINE_END = re.compile(r"\n+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])")
 
@@ -47,35 +49,26 @@ def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[st
     return tuple(dict.fromkeys((own, *filter(None, filled))))
 
 
-async def search_pages(
-    services: Services, queries: Sequence[str], hits: int, deadline: Deadline, photo: Photo | None = None
-) -> tuple[Evidence, ...]:
-    """Chunks of the `hits` best passages that the sub-queries, about the photo if any, find together."""
-    if not queries:
-        return ()
-    jpeg = photo.jpeg if photo else None
-    passages = await services.search_pages(queries[:MAX_QUERIES], hits, deadline, jpeg=jpeg)
-    return chunks_of(passages)
-
-
 async def find_pages(
-    services: Services, queries: Sequence[str], run: Run, photo: Photo | None = None
+    services: Services, queries: Sequence[str], run: Run, photo: Photo | None = None, most: int = 100
 ) -> tuple[Evidence, ...]:
-    """Return what pages say, of as many sub-queries and passages as the plan allows."""
-    planned = queries[: run.plan.sub_queries]
+    """Return what at most `most` pages say, of as many sub-queries and passages as the plan allows."""
+    planned = list(queries[: run.plan.sub_queries])
     run.explain.note(Stage.TEXT_SEARCH, planned)
-    passages: tuple[Evidence, ...] = ()
+    pages: tuple[Evidence, ...] = ()
     async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, Work(len(planned))) as deadline:
-        passages = await search_pages(services, planned, run.plan.text_hits, deadline, photo)
-    run.explain.add_results(Stage.TEXT_SEARCH, passages)
-    return passages
+        request = TextSearchRequest(queries=planned, k=min(most, run.plan.text_hits))
+        pages = chunks_of(await services.search_pages(request, deadline, photo.jpeg if photo else None))
+    run.explain.add_results(Stage.TEXT_SEARCH, pages)
+    return pages
 
 
 async def search_web(services: Services, queries: Sequence[str], run: Run) -> tuple[Evidence, ...]:
     """Return what pages of the open web say; empty without a web search, or where it fails."""
     pages: tuple[Evidence, ...] = ()
     async with run.optional(Stage.WEB_SEARCH), run.stage(Stage.WEB_SEARCH) as deadline:
-        passages = await services.search_web(queries[:MAX_QUERIES], run.plan.text_hits, deadline)
+        request = TextSearchRequest(queries=list(queries[:MAX_QUERIES]), k=run.plan.text_hits)
+        passages = await services.search_web(request, deadline)
         pages = tuple(replace(chunk, kind=CitationKind.WEB) for chunk in chunks_of(passages))
     run.explain.note(Stage.WEB_SEARCH, queries)
     run.explain.add_results(Stage.WEB_SEARCH, pages)
@@ -101,20 +94,14 @@ def page_evidence(passage: Passage) -> Iterator[Evidence]:
 
 def passage_evidence(passage: Passage) -> Evidence:
     """Return a passage in one piece."""
-    text = readable(passage.text)
     return Evidence(
-        text,
+        _ENDLESS_WORD.sub(r"\1", passage.text),
         passage.title,
         passage.url,
         CitationKind.PAGE,
         last_modified=passage.last_modified,
         sections=passage.sections,
     )
-
-
-def readable(text: str) -> str:
-    """The text with runs of over 200 characters without a space cut: they are no words, and slow to read."""
-    return _ENDLESS_WORD.sub(r"\1", text)
 
 
 def entity_evidence(entity: Entity) -> Iterator[Evidence]:
@@ -201,9 +188,13 @@ async def rank_chunks(
     size = Work(rerank_items(len(ranked), plan.fine_chunks) if ranked else 0)
     async with run.optional(Stage.RERANKER), run.stage(Stage.RERANKER, size) as deadline:
         if ranked:
-            texts = [item.in_context for item in ranked]
-            name, jpeg = entity.name if entity else None, photo.jpeg if photo else None
-            scores = await services.rerank(question, texts, name, plan.fine_chunks, deadline, jpeg)
+            request = RerankRequest(
+                query=question,
+                documents=[item.in_context for item in ranked],
+                entity=entity.name if entity else None,
+                fine_top_n=plan.fine_chunks,
+            )
+            scores = await services.rerank(request, deadline, photo.jpeg if photo else None)
             ranked = tuple(replace(item, score=score) for item, score in zip(ranked, scores, strict=True))
     return ranked
 
@@ -228,11 +219,7 @@ def assemble(
     explain.signal("evidence_top", max((item.score for item in ranked), default=None))
     relevant = [item for item in ranked if item.score >= thresholds.relevant]
     best = sorted(relevant, key=lambda item: -item.score)[: retrieval.chunks_to_keep]
-    unique = {item.text: item for item in (*_leading(ranked, retrieval), *reversed(best))}
+    facts = [item for item in ranked if item.kind is CitationKind.IMAGE][: retrieval.leading_facts]
+    pages = [item for item in ranked if item.is_page][: retrieval.leading_chunks]
+    unique = {item.text: item for item in (*facts, *pages, *reversed(best))}
     return (*sorted(unique.values(), key=lambda item: -item.score), *photo_evidence(photo_text))
-
-
-def _leading(ranked: Sequence[Evidence], retrieval: RetrievalLimits) -> list[Evidence]:
-    facts = [item for item in ranked if item.kind is CitationKind.IMAGE]
-    pages = [item for item in ranked if item.is_page]
-    return [*facts[: retrieval.leading_facts], *pages[: retrieval.leading_chunks]]

@@ -53,7 +53,9 @@ async def classify_domain(
     services: Services, query: Query, read: Callable[[], Awaitable[PhotoText]], run: Run
 ) -> DomainGuess:
     """Return the question's domain; a router that cannot see the photo is told what it says."""
-    question, guess = _with_the_one_before(query), DomainGuess()
+    question, guess = query.question, DomainGuess()
+    if query.history and not query.photo_is_new:  # "and how long is it?" alone seldom tells its domain
+        question = f"{query.history[-1].question}\n{question}"[-CLASSIFY_CHARS:]
     jpeg = query.photo.jpeg if query.photo and services.photo_to.domain_router else None
     async with run.optional(Stage.DOMAIN_ROUTER), run.stage(Stage.DOMAIN_ROUTER) as deadline:
         text = (await read()).rows if jpeg is None else ""
@@ -69,13 +71,6 @@ async def domain_in_time(services: Services, query: Query, guess: Prefetch[Domai
     with anyio.move_on_after(ADVICE_WAIT_S):
         result = await guess.result()
     return result.domain if result.probability >= SURE else None
-
-
-def _with_the_one_before(query: Query) -> str:
-    """Put the question before a follow-up ("and how long is it?"), which alone seldom tells its domain."""
-    if query.photo_is_new or not query.history:
-        return query.question
-    return f"{query.history[-1].question}\n{query.question}"[-CLASSIFY_CHARS:]
 
 
 def begin_image_search(

@@ -30,8 +30,8 @@ from math import fsum
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Verification
-from contracts.verifier import CheckName, VerifyReply
-from gateway.clients.services import Services, WhiteBox
+from contracts.verifier import CheckName, VerifyReply, VerifyRequest
+from gateway.clients.services import Services
 from gateway.planning.explaining import Explaining
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
@@ -79,15 +79,20 @@ async def verify(
     elif judge is not None:
         await run.skip(Stage.JUDGE)
 
-    checked = None
+    verdict = None
     async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:
-        checked = await check(services, query, reply, context, judgement, thresholds, explain, deadline)
-    if checked is None or judge_failed:
-        verdict = checked or own_verdict(reply, judgement, thresholds)
+        request = _verify_request(query, reply, context, judgement, thresholds)
+        checks = await services.verify(request, deadline)
+        explain.signal("support", checks.probability)
+        explain.signal("evidence_support", checks.evidence_probability)
+        explain.note(Stage.VERIFIER, (each.detail for each in checks.checks if not each.passed))
+        verdict = Verdict(checks.probability, _refused_by(checks, judgement, thresholds))
+    if verdict is None or judge_failed:
+        verdict = verdict or own_verdict(reply, judgement, thresholds)
         return _in_doubt(verdict, thresholds, Verification.UNVERIFIED)
     if judge is not None and not run.plan.judge:
-        return _in_doubt(checked, thresholds, Verification.VERIFIED)
-    return checked
+        return _in_doubt(verdict, thresholds, Verification.VERIFIED)
+    return verdict
 
 
 def _in_doubt(verdict: Verdict | None, thresholds: Thresholds, verification: Verification) -> Verdict:
@@ -97,27 +102,22 @@ def _in_doubt(verdict: Verdict | None, thresholds: Thresholds, verification: Ver
     return Verdict(min(probability, least), refusal, verification)
 
 
-async def check(
-    services: Services,
-    query: Query,
-    reply: Reply,
-    context: Context,
-    judgement: Judgement,
-    thresholds: Thresholds,
-    explain: Explaining,
-    deadline: Deadline,
-) -> Verdict:
-    """Return the verifier's verdict on the answer, the evidence it quotes, and its model's certainty."""
-    texts = quoted_texts(reply, context)
-    name = context.entity.name if context.entity else None
-    white_box = WhiteBox(
-        reply.token_probabilities or (), thresholds.token_min, thresholds.token_mean, judgement.probability
+def _verify_request(
+    query: Query, reply: Reply, context: Context, judgement: Judgement, thresholds: Thresholds
+) -> VerifyRequest:
+    """Return the answer, the evidence that it quotes (all if it quotes none), and its model's certainty."""
+    evidence = context.evidence
+    places = dict.fromkeys(quote.index for quote in reply.quotes if 0 <= quote.index < len(evidence))
+    return VerifyRequest(
+        question=query.question,
+        answer=reply.answer or "",
+        evidence=[evidence[place].in_context for place in places] or [each.in_context for each in evidence],
+        entity=context.entity.name if context.entity else None,
+        token_probabilities=list(reply.token_probabilities or ()),
+        token_min=thresholds.token_min,
+        token_mean=thresholds.token_mean,
+        model_judgement=judgement.probability,
     )
-    checked = await services.verify(query.question, reply.answer or "", texts, name, deadline, white_box)
-    explain.signal("support", checked.probability)
-    explain.signal("evidence_support", checked.evidence_probability)
-    explain.note(Stage.VERIFIER, (each.detail for each in checked.checks if not each.passed))
-    return Verdict(checked.probability, _refused_by(checked, judgement, thresholds))
 
 
 def _explain_tokens(name: str, tokens: Sequence[float] | None, explain: Explaining) -> None:
@@ -131,14 +131,6 @@ def least_and_mean(tokens: Sequence[float]) -> tuple[float, float]:
     """s_min and s_mean of 3.7.2, to the last digit as the verifier reckons them."""
     lowest = min(tokens)
     return lowest, min(max(fsum(tokens) / len(tokens), lowest), max(tokens))
-
-
-def quoted_texts(reply: Reply, context: Context) -> list[str]:
-    """Return the pieces of evidence that the answer quotes; all pieces if it quotes none."""
-    evidence = context.evidence
-    named = dict.fromkeys(quote.index for quote in reply.quotes)
-    quoted = [evidence[index].in_context for index in named if 0 <= index < len(evidence)]
-    return quoted or [item.in_context for item in evidence]
 
 
 def own_verdict(reply: Reply, judgement: Judgement, thresholds: Thresholds) -> Verdict | None:
@@ -167,15 +159,15 @@ def _rejects(judgement: Judgement, thresholds: Thresholds) -> bool:
     return lowest < thresholds.judge_token_min or mean < thresholds.judge_token_mean
 
 
-def _refused_by(checked: VerifyReply, judgement: Judgement, thresholds: Thresholds) -> str | None:
+def _refused_by(reply: VerifyReply, judgement: Judgement, thresholds: Thresholds) -> str | None:
     """Return the check that refuses: a model's doubt outweighs every probability, lexical checks lower it.
 
     The judgement is compared here: the verifier has a threshold of its own for it.
     """
-    failed = {outcome.name for outcome in checked.checks if not outcome.passed}
+    failed = {each.name for each in reply.checks if not each.passed}
     doubted = next((name.value for name in _TOKEN_CHECKS if name in failed), None)
     if doubted is None and _rejects(judgement, thresholds):
         return CheckName.JUDGE.value
-    if doubted is None and checked.probability < thresholds.supported:
+    if doubted is None and reply.probability < thresholds.supported:
         return NOT_SUPPORTED
     return doubted

@@ -26,11 +26,13 @@ def create_app(settings: CropperSettings) -> FastAPI:
 
 def open_engine(settings: CropperSettings, resources: EngineResources) -> Cropper:
     """The engine that the settings name, with its weights loaded."""
-    if settings.engine is Engine.GROUNDING_DINO:
-        return _open_grounding_dino(settings, resources)
-    from services.cropper.engines.builtin import BuiltinCropper
+    match settings.engine:
+        case Engine.BUILTIN:
+            from services.cropper.engines.builtin import BuiltinCropper
 
-    return BuiltinCropper()
+            return BuiltinCropper()
+        case Engine.GROUNDING_DINO:
+            return _open_grounding_dino(settings, resources)
 
 
 def _open_grounding_dino(settings: CropperSettings, resources: EngineResources) -> Cropper:

@@ -19,7 +19,7 @@ class CropperSettings(ModelSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_CROPPER_")
 
     port: int = Field(default=7102, description="Port to listen on.")
-    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, or `grounding_dino` on a GPU.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="`grounding_dino` is for a GPU.")
     max_side: int = Field(
         default=2560, ge=320, description="Longest side of a photo in pixels. Larger photos are scaled down."
     )

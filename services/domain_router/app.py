@@ -27,10 +27,16 @@ def create_app(settings: DomainRouterSettings) -> FastAPI:
 
 def open_engine(settings: DomainRouterSettings, resources: EngineResources) -> DomainRouter:
     """The engine that the settings name. Raises `CannotStart` when it cannot be had."""
-    if settings.engine is Engine.BUILTIN:
-        from services.domain_router.engines.builtin import BuiltinDomainRouter
+    match settings.engine:
+        case Engine.BUILTIN:
+            from services.domain_router.engines.builtin import BuiltinDomainRouter
 
-        return BuiltinDomainRouter()
+            return BuiltinDomainRouter()
+        case Engine.BLIP2:
+            return _open_blip2(settings, resources)
+
+
+def _open_blip2(settings: DomainRouterSettings, resources: EngineResources) -> DomainRouter:
     if not settings.head:
         raise WrongSettings(
             "domain_router: engine=blip2 needs head, which `loreglass train head domain-router` writes."

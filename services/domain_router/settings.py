@@ -19,7 +19,7 @@ class DomainRouterSettings(ModelSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_DOMAIN_ROUTER_")
 
     port: int = Field(default=7101, description="Port to listen on.")
-    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, or `blip2` on a GPU.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="`blip2` is for a GPU.")
     head: str = Field(
         default="", description="`blip2`: the head that `loreglass train head domain-router` wrote."
     )

@@ -15,7 +15,7 @@ from chassis.json_text import JsonLimits, read_json
 from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
-from chassis.validation import validated
+from chassis.validation import validate
 from chassis.vectors.documents import content
 from chassis.vectors.port import ADDRESS, Origin
 from chassis.vectors.routes import require_unpublished
@@ -194,7 +194,7 @@ async def _read(images: Sequence[UploadFile], most: int) -> list[bytes]:
 
 def _items(text: str, photos: int) -> list[ImageItem]:
     try:
-        items = validated(ImageItems, read_json(text, _ITEMS)).items
+        items = validate(ImageItems, read_json(text, _ITEMS)).items
     except MalformedRequest as error:
         raise MalformedRequest("items: not valid JSON.") from error
     if len(items) != photos:

@@ -25,7 +25,7 @@ class ImageSearchSettings(IndexSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_IMAGE_SEARCH_")
 
     port: int = Field(default=7103, description="Port to listen on.")
-    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, `clip`, `remote` or `crag-mm`.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="What makes the vectors.")
     workers: int = Field(default=2, ge=1, description="Calls that run at once in the `builtin` engine.")
     data_dir: Path = Field(
         default=Path("var/image_search"), description="Folder of the embedded store and of local features."

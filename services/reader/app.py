@@ -26,11 +26,13 @@ def create_app(settings: ReaderSettings) -> FastAPI:
 
 def open_engine(settings: ReaderSettings, resources: EngineResources) -> Reader:
     """The engine that the settings name. Raises one clear sentence when its model cannot be used."""
-    if settings.engine is Engine.EXTRACTIVE:
-        return _open_extractive(settings, resources)
-    from services.reader.engines.builtin import open_builtin
+    match settings.engine:
+        case Engine.BUILTIN:
+            from services.reader.engines.builtin import open_builtin
 
-    return open_builtin()
+            return open_builtin()
+        case Engine.EXTRACTIVE:
+            return _open_extractive(settings, resources)
 
 
 def _open_extractive(settings: ReaderSettings, resources: EngineResources) -> Reader:

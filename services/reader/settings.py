@@ -19,7 +19,7 @@ class ReaderSettings(ModelSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_READER_")
 
     port: int = Field(default=7108, description="Port to listen on.")
-    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, or `extractive` on a GPU.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="`extractive` is for a GPU.")
 
     model: str = Field(
         default="", description="A folder or Hugging Face id. Empty: `deepset/minilm-uncased-squad2`."

@@ -25,17 +25,19 @@ def create_app(settings: RerankerSettings) -> FastAPI:
 
 def open_engine(settings: RerankerSettings, resources: EngineResources) -> Reranker:
     """The engine that the settings name. Raises one clear sentence when its model cannot be used."""
-    if settings.engine is Engine.CASCADE:
-        return _open_cascade(settings, resources)
-    if settings.engine is Engine.REMOTE:
-        from services.reranker.engines.remote import RemoteReranker
+    match settings.engine:
+        case Engine.BUILTIN:
+            from services.reranker.engines.builtin import BuiltinReranker
 
-        server = settings.open_remote("reranker")
-        resources.on_close(server.close)
-        return RemoteReranker(server, settings.remote_shape, settings.remote_batch)
-    from services.reranker.engines.builtin import BuiltinReranker
+            return BuiltinReranker()
+        case Engine.CASCADE:
+            return _open_cascade(settings, resources)
+        case Engine.REMOTE:
+            from services.reranker.engines.remote import RemoteReranker
 
-    return BuiltinReranker()
+            server = settings.open_remote("reranker")
+            resources.on_close(server.close)
+            return RemoteReranker(server, settings.remote_shape, settings.remote_batch)
 
 
 def _open_cascade(settings: RerankerSettings, resources: EngineResources) -> Reranker:

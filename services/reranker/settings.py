@@ -23,7 +23,7 @@ class RerankerSettings(RemoteModelSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_RERANKER_")
 
     port: int = Field(default=7105, description="Port to listen on.")
-    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, `cascade` on a GPU, or `remote`.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="`cascade` is for a GPU.")
     max_side: int = Field(
         default=672, ge=64, description="Longest side of a photo in pixels. Larger photos are scaled down."
     )

@@ -122,7 +122,7 @@ def fuse(rankings: Sequence[Sequence[Candidate]], k: int) -> list[FusedHit]:
     """
     page_scores: dict[str, float] = defaultdict(float)
     page_shares: dict[str, float] = defaultdict(float)
-    found_by: dict[str, list[int]] = defaultdict(list)
+    query_indexes: dict[str, list[int]] = defaultdict(list)
     passage_scores: dict[str, tuple[float, float]] = {}
     passages = {}
     for index, ranking in enumerate(rankings):
@@ -134,7 +134,7 @@ def fuse(rankings: Sequence[Sequence[Candidate]], k: int) -> list[FusedHit]:
                 ranks[passage.address] = len(ranks) + 1
                 page_scores[passage.address] += 1 / (RANK_CONSTANT + ranks[passage.address])
                 page_shares[passage.address] += share
-                found_by[passage.address].append(index)
+                query_indexes[passage.address].append(index)
             reciprocal, shares = passage_scores.get(passage.id, (0.0, 0.0))
             passage_scores[passage.id] = (
                 reciprocal + 1 / (RANK_CONSTANT + ranks[passage.address]),
@@ -146,7 +146,7 @@ def fuse(rankings: Sequence[Sequence[Candidate]], k: int) -> list[FusedHit]:
         best[passages[passage_id].address].append(passages[passage_id])
     ordered = sorted(page_scores, key=lambda url: (-page_scores[url], -page_shares[url], url))
     hits = (
-        FusedHit(passage, page_scores[url], tuple(found_by[url]))
+        FusedHit(passage, page_scores[url], tuple(query_indexes[url]))
         for url in ordered
         for passage in best[url][:_MOST_OF_PAGE]
     )

@@ -31,9 +31,7 @@ class TextSearchSettings(IndexSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_TEXT_SEARCH_")
 
     port: int = Field(default=7104, description="Port to listen on.")
-    engine: Engine = Field(
-        default=Engine.BM25, description="`bm25`, `builtin`, `bge`, `remote`, `web` or `crag-mm`."
-    )
+    engine: Engine = Field(default=Engine.BM25, description="How passages are found.")
     workers: int = Field(
         default=2, ge=1, description="Calls that run at once in the `bm25` and `builtin` engines."
     )

@@ -30,8 +30,10 @@ def open_engine(settings: VerifierSettings, _: EngineResources) -> Verifier:
     from services.verifier.engines.builtin import BuiltinVerifier
 
     builtin = BuiltinVerifier()
-    if settings.engine is Engine.BUILTIN:
-        return builtin
-    from services.verifier.engines.certainty import WhiteBoxVerifier
+    match settings.engine:
+        case Engine.BUILTIN:
+            return builtin
+        case Engine.WHITE_BOX:
+            from services.verifier.engines.certainty import WhiteBoxVerifier
 
-    return WhiteBoxVerifier(builtin)
+            return WhiteBoxVerifier(builtin)

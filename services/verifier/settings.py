@@ -19,7 +19,10 @@ class VerifierSettings(ServiceSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_VERIFIER_")
 
     port: int = Field(default=7106, description="Port to listen on.")
-    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`.")
+    engine: Engine = Field(
+        default=Engine.BUILTIN,
+        description="`white_box` goes by the token probabilities and the judge of the model alone.",
+    )
     supported_from: float = Field(
         default=0.5, ge=0.0, le=1.0, description="Least probability of `supported`."
     )

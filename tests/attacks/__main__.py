@@ -69,7 +69,7 @@ def _run(attacks: Sequence[Attack], target: Target, out: Path, console: Console)
     for place, attack in enumerate(attacks, 1):
         console.print(f"{place} of {len(attacks)}: {attack.name}")
         outcomes.append(outcome := run_attack(attack, target))
-        for line in (*outcome.faults(), *outcome.course.notes, f"others: {outcome.waits.told()}"):
+        for line in (*outcome.faults(), *outcome.course.notes, f"others: {outcome.waits.summary()}"):
             console.print(f"{attack.name}: {line}", markup=False, highlight=False, soft_wrap=True)
         text = Table(_HEADERS, tuple(map(_row, outcomes))).markdown()
         (out / "table.md").write_text(text + "\n")
@@ -79,12 +79,12 @@ def _run(attacks: Sequence[Attack], target: Target, out: Path, console: Console)
 
 def _row(each: Outcome) -> tuple[str, ...]:
     replies = ", ".join(f"{count} x {status}" for status, count in sorted(each.course.statuses.items()))
-    answered = len(each.waits.asked) - sum(not it.startswith("ready") for it in each.waits.statuses)
+    answered = len(each.waits.durations_s) - sum(not it.startswith("ready") for it in each.waits.statuses)
     peak = f"{number(each.peak_mib, 0)}{', killed' if each.died else ''}"
     return (
         *(each.attack.name, each.attack.sent, replies or "none", number(each.course.held_s)),
         *(number(each.before_mib, 0), peak, number(each.after_mib, 0), number(each.file_mib, 0)),
-        f"{answered} of {len(each.waits.asked)} answered",
+        f"{answered} of {len(each.waits.durations_s)} answered",
         *(number(each.waits.slowest), number(each.waits.slowest_ready), "NO" if each.faults() else "yes"),
     )
 
@@ -92,14 +92,14 @@ def _row(each: Outcome) -> tuple[str, ...]:
 def _logs(target: Target, console: Console) -> bool:
     """Return whether no log holds a secret."""
     judge = Judge(target.planted.secrets(target.folder))
-    found = [
+    results = [
         f"The log of {name} tells {secret}."
         for name, content in target.logs()
         for secret in judge.leaks_of_log(content)
     ]
-    for line in found:
+    for line in results:
         console.print(line, markup=False, soft_wrap=True)
-    return not found
+    return not results
 
 
 if __name__ == "__main__":

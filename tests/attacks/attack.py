@@ -25,24 +25,24 @@ GIVE_UP_S = 75.0
 class Waits:
     """Of the questions and of readiness: seconds each took, and the statuses other than 200."""
 
-    asked: list[float] = field(default_factory=list)
+    durations_s: list[float] = field(default_factory=list)
     ready: list[float] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)
 
     @property
     def slowest(self) -> float:
         """Of the questions."""
-        return max(self.asked, default=0.0)
+        return max(self.durations_s, default=0.0)
 
     @property
     def slowest_ready(self) -> float:
         """Of `GET /health/ready`."""
         return max(self.ready, default=0.0)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """In a few words."""
         odd = ", ".join(f"{self.statuses.count(each)} x {each}" for each in sorted(set(self.statuses)))
-        return f"{len(self.asked)} asked, slowest {self.slowest:.1f} s" + (f" ({odd})" if odd else "")
+        return f"{len(self.durations_s)} asked, slowest {self.slowest:.1f} s" + (f" ({odd})" if odd else "")
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def canary(target: Target) -> Iterator[Waits]:
                     return
 
     with ThreadPoolExecutor(2) as threads:
-        threads.submit(repeat, lambda client: ask_well(target, client), waits.asked)
+        threads.submit(repeat, lambda client: ask_well(target, client), waits.durations_s)
         ready = f"{target.url}/health/ready"
         threads.submit(repeat, lambda client: client.get(ready), waits.ready, "ready: ")
         try:
@@ -157,22 +157,22 @@ class Outcome:
 
     def faults(self) -> list[str]:
         """Return what does not hold."""
-        found = [f"{name} died" for name in self.died] + self.course.wrong
+        results = [f"{name} died" for name in self.died] + self.course.wrong
         if self.waits.slowest > OTHERS_WAIT_S:
-            found.append(f"others waited {self.waits.slowest:.1f} s")
+            results.append(f"others waited {self.waits.slowest:.1f} s")
         if self.waits.slowest_ready > _READY_S:
-            found.append(f"readiness took {self.waits.slowest_ready:.1f} s")
+            results.append(f"readiness took {self.waits.slowest_ready:.1f} s")
         short = [each for each in self.waits.statuses if not each.startswith("ready")]
-        if len(short) > _ANSWERED * len(self.waits.asked):
-            found.append(f"{len(short)} of {len(self.waits.asked)} others got no answer")
+        if len(short) > _ANSWERED * len(self.waits.durations_s):
+            results.append(f"{len(short)} of {len(self.waits.durations_s)} others got no answer")
         unheard = [each for each in self.waits.statuses if each.endswith("no answer")]
         if unheard and not self.died:
-            found.append(f"{len(unheard)} others were not heard at all")
+            results.append(f"{len(unheard)} others were not heard at all")
         if not self.died and self.after_mib > self.before_mib + _SLACK_MIB:
-            found.append(f"memory stays at {self.after_mib:.0f} MiB of {self.before_mib:.0f}")
+            results.append(f"memory stays at {self.after_mib:.0f} MiB of {self.before_mib:.0f}")
         if self.course.statuses["500"]:
-            found.append("status 500")
-        return found
+            results.append("status 500")
+        return results
 
 
 def warmed_mib(target: Target) -> float:

@@ -29,17 +29,17 @@ class Judge:
 
     def faults(self, status: int, sent: bytes, raw: bytes) -> list[str]:
         """Return what is wrong with a reply: a 500, or what it tells that the caller has not sent."""
-        found = [f"status {status}"] if status >= 500 and status not in HONEST else []
-        return found + [f"tells {name}" for name, text in self._told(raw) if text not in sent]
+        results = [f"status {status}"] if status >= 500 and status not in HONEST else []
+        return results + [f"tells {name}" for name, text in self._read_parts(raw) if text not in sent]
 
     def leaks_of_log(self, content: bytes) -> list[str]:
         """Return the names of the secrets in a log."""
         return [name for name, secret in self.planted.items() if secret in content]
 
-    def _told(self, raw: bytes) -> Iterator[tuple[str, bytes]]:
+    def _read_parts(self, raw: bytes) -> Iterator[tuple[str, bytes]]:
         for name, secret in self.planted.items():
             if secret in raw:
                 yield name, secret
         for name, pattern in _INSIDE.items():
-            if found := pattern.search(raw):
-                yield name, found[0]
+            if result := pattern.search(raw):
+                yield name, result[0]

@@ -64,8 +64,8 @@ class Target:
             self._index()
         until_ready(self.url, self._processes["gateway"])
         key = {"Authorization": f"Bearer {self.planted.victim.text}"}
-        asked = {"question": VICTIMS_QUESTION}
-        httpx.post(f"{self.url}/answer", json=asked, headers=key, timeout=60).raise_for_status()
+        question = {"question": VICTIMS_QUESTION}
+        httpx.post(f"{self.url}/answer", json=question, headers=key, timeout=60).raise_for_status()
         self.watch.start()
 
     def stop(self) -> None:

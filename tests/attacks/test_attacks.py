@@ -45,4 +45,4 @@ def test_lines_that_no_client_sends_get_no_fault_and_no_second_reply(target: Tar
 
 def test_no_log_tells_a_secret(target: Target) -> None:
     judge = Judge(target.planted.secrets(target.folder))
-    assert {name: told for name, content in target.logs() if (told := judge.leaks_of_log(content))} == {}
+    assert {name: leaks for name, content in target.logs() if (leaks := judge.leaks_of_log(content))} == {}

@@ -30,8 +30,8 @@ def succeeds(*words: str) -> bool:
 
 def inspect(container: str) -> dict[str, Any]:
     """What podman knows of a container."""
-    found: dict[str, Any] = json.loads(podman("inspect", container))[0]
-    return found
+    results: dict[str, Any] = json.loads(podman("inspect", container))[0]
+    return results
 
 
 def cleanup_error(container: str) -> str:

@@ -191,16 +191,16 @@ def _value_name(member: StrEnum) -> str:
 
 def disagreements(proto: Spelling, python: Spelling) -> list[str]:
     """One line for each thing that the two sides do not spell alike; empty when they agree."""
-    found = list(_missing(proto.messages, python.messages, "message"))
-    found += _missing(proto.enums, python.enums, "enum")
+    results = list(_missing(proto.messages, python.messages, "message"))
+    results += _missing(proto.enums, python.enums, "enum")
     for key in proto.messages.keys() & python.messages.keys():
-        found += _field_disagreements(key[1], proto.messages[key], python.messages[key])
-    found += [
+        results += _field_disagreements(key[1], proto.messages[key], python.messages[key])
+    results += [
         f"enum {name}: proto has {proto.enums[module, name]}, python has {python.enums[module, name]}"
         for module, name in proto.enums.keys() & python.enums.keys()
         if proto.enums[module, name] != python.enums[module, name]
     ]
-    return sorted(found)
+    return sorted(results)
 
 
 def _missing(

@@ -77,12 +77,12 @@ def _put_in(node: Any, known: Mapping[str, str]) -> Any:
     return _VARIABLE.sub(lambda found: _value(found, known), node) if isinstance(node, str) else node
 
 
-def _value(found: re.Match[str], known: Mapping[str, str]) -> str:
-    if found[0] == "$$":
+def _value(match: re.Match[str], known: Mapping[str, str]) -> str:
+    if match[0] == "$$":
         return "$"
-    value = known.get(found[1]) or found[2]
+    value = known.get(match[1]) or match[2]
     if value is None:
-        raise KeyError(f"{found[1]} is neither in .env nor has it a default")
+        raise KeyError(f"{match[1]} is neither in .env nor has it a default")
     return value
 
 

@@ -36,7 +36,7 @@ class FakeHub:
     """`asked`: every request line; `damaged`: files with a wrong last byte."""
 
     repositories: dict[str, Repository]
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     damaged: set[str] = field(default_factory=set)
     url: str = ""
 
@@ -50,10 +50,15 @@ def _git_id(data: bytes) -> str:
 
 
 def _metadata(name: str, data: bytes) -> dict[str, object]:
-    found: dict[str, object] = {"size": len(data), "blobId": _git_id(data)}
+    results: dict[str, object] = {"size": len(data), "blobId": _git_id(data)}
     if name.endswith(_LARGE):
-        found["lfs"] = {"sha256": _digest(data), "size": len(data), "pointerSize": 134, "oid": _digest(data)}
-    return found
+        results["lfs"] = {
+            "sha256": _digest(data),
+            "size": len(data),
+            "pointerSize": 134,
+            "oid": _digest(data),
+        }
+    return results
 
 
 @contextlib.contextmanager
@@ -73,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: object) -> None:
-        self.state.asked.append(self.requestline)
+        self.state.requests.append(self.requestline)
 
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
@@ -99,12 +104,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _describe(self, name: str, repository: Repository, kind: str, revision: str, body: bool) -> None:
         if revision not in ("main", COMMIT):
             return self._refuse(404, "RevisionNotFound")
-        found = (
+        results = (
             {"id": name, "sha": COMMIT, "siblings": repository.siblings()}
             if kind == "revision"
             else repository.tree()
         )
-        return self._send(200, json.dumps(found).encode(), {"Content-Type": "application/json"}, body)
+        return self._send(200, json.dumps(results).encode(), {"Content-Type": "application/json"}, body)
 
     def _send_file(self, name: str, data: bytes | None, with_body: bool) -> None:
         if data is None:

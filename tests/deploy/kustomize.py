@@ -45,13 +45,13 @@ class Manifests:
 
     def get(self, kind: str, name: str) -> Object:
         """The only one of that kind and name."""
-        [found] = [each for each in self.of_kind(kind) if each["metadata"]["name"] == name]
-        return found
+        [result] = [each for each in self.of_kind(kind) if each["metadata"]["name"] == name]
+        return result
 
     def workload(self, name: str) -> Object:
         """What runs the pods of that name."""
-        [found] = [each for each in self.of_kind(*WORKLOADS) if labels(each).get(NAME_LABEL) == name]
-        return found
+        [result] = [each for each in self.of_kind(*WORKLOADS) if labels(each).get(NAME_LABEL) == name]
+        return result
 
     def workloads(self) -> list[Object]:
         """Everything that runs pods."""
@@ -60,12 +60,12 @@ class Manifests:
     def variables(self, name: str) -> dict[str, str]:
         """The environment of that workload's container, as Kubernetes puts it together."""
         container = main_container(self.workload(name))
-        found: dict[str, str] = {}
+        results: dict[str, str] = {}
         for source in container.get("envFrom", []):
             wanted = source["configMapRef"]
             if wanted["name"] in self.names("ConfigMap") or not wanted.get("optional", False):
-                found |= self.get("ConfigMap", wanted["name"])["data"]
-        return found | {each["name"]: each["value"] for each in container.get("env", []) if "value" in each}
+                results |= self.get("ConfigMap", wanted["name"])["data"]
+        return results | {each["name"]: each["value"] for each in container.get("env", []) if "value" in each}
 
 
 @cache
@@ -111,16 +111,16 @@ def _kustomize_version() -> tuple[int, int] | None:
         return None
     command = ["kubectl", "version", "--client", "--output=yaml"]
     report = yaml.safe_load(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    found = re.match(r"v(\d+)\.(\d+)", report.get("kustomizeVersion", ""))
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.match(r"v(\d+)\.(\d+)", report.get("kustomizeVersion", ""))
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def _require_kubectl() -> None:
-    found = _kustomize_version()
-    if found is None:
+    result = _kustomize_version()
+    if result is None:
         pytest.skip("kubectl is not installed: it renders k8s/overlays")
-    if found < _LEAST_KUSTOMIZE:
-        pytest.skip(f"this kubectl has kustomize {found[0]}.{found[1]}; k8s/overlays want 5.0 or later")
+    if result < _LEAST_KUSTOMIZE:
+        pytest.skip(f"this kubectl has kustomize {result[0]}.{result[1]}; k8s/overlays want 5.0 or later")
 
 
 def overlay(name: str) -> Manifests:
@@ -130,20 +130,20 @@ def overlay(name: str) -> Manifests:
 
 def labels(workload: Object) -> Mapping[str, str]:
     """Of its pods."""
-    found: Mapping[str, str] = workload["spec"]["template"]["metadata"]["labels"]
-    return found
+    result: Mapping[str, str] = workload["spec"]["template"]["metadata"]["labels"]
+    return result
 
 
 def pod(workload: Object) -> Object:
     """The spec of its pods."""
-    found: Object = workload["spec"]["template"]["spec"]
-    return found
+    result: Object = workload["spec"]["template"]["spec"]
+    return result
 
 
 def main_container(workload: Object) -> Object:
     """The one that does the work."""
-    [found] = pod(workload)["containers"]
-    return dict(found)
+    [result] = pod(workload)["containers"]
+    return dict(result)
 
 
 def containers(workload: Object) -> Iterator[Object]:
@@ -182,8 +182,8 @@ class Party:
 
 def parties(*manifests: Manifests) -> list[Party]:
     """Every kind of pod there is."""
-    found = [workload for each in manifests for workload in each.workloads()]
-    return [Party(labels(workload)[NAME_LABEL], labels(workload)) for workload in found]
+    results = [workload for each in manifests for workload in each.workloads()]
+    return [Party(labels(workload)[NAME_LABEL], labels(workload)) for workload in results]
 
 
 def open_ports(manifests: Sequence[Manifests]) -> set[int]:

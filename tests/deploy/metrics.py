@@ -38,19 +38,19 @@ _DEFINITION = re.compile(r"(counter|gauge|histogram)(metricfamily)?", re.IGNOREC
 @cache
 def metrics() -> dict[str, set[str]]:
     """Return the labels of each series by its name."""
-    found = {name: labels | SCRAPED for name, labels in OTHERS.items()}
+    results = {name: labels | SCRAPED for name, labels in OTHERS.items()}
     for name in VLLM:
-        found |= dict.fromkeys((f"vllm:{name}{end}" for end in ("", "_sum", "_count")), SCRAPED)
-        found[f"vllm:{name}_bucket"] = SCRAPED | {"le"}
+        results |= dict.fromkeys((f"vllm:{name}{end}" for end in ("", "_sum", "_count")), SCRAPED)
+        results[f"vllm:{name}_bucket"] = SCRAPED | {"le"}
     for package in ("chassis", "gateway", "services"):
         for path in (ROOT / package).rglob("*.py"):
             for kind, name, labels in _defined(ast.parse(path.read_text())):
                 if kind == "histogram":
-                    found |= dict.fromkeys((f"{name}_sum", f"{name}_count"), labels | SCRAPED)
-                    found[f"{name}_bucket"] = labels | SCRAPED | {"le"}
+                    results |= dict.fromkeys((f"{name}_sum", f"{name}_count"), labels | SCRAPED)
+                    results[f"{name}_bucket"] = labels | SCRAPED | {"le"}
                 else:
-                    found[name] = labels | SCRAPED
-    return found
+                    results[name] = labels | SCRAPED
+    return results
 
 
 def _defined(tree: ast.Module) -> Iterator[tuple[str, str, set[str]]]:

@@ -162,13 +162,13 @@ class Replies:
 
 def questions(world: Dataset) -> list[tuple[Conversation, AskedTurn]]:
     """Some that only the index of photos can answer, and some that only the pages can."""
-    found = []
+    results = []
     for needs in ("image_kb", "web"):
         fitting = (
             one for one in world.of(Part.SINGLE) if one.turns[0].answerable and one.turns[0].needs == needs
         )
-        found += [(one, one.turns[0]) for one in list(fitting)[:2]]
-    return found
+        results += [(one, one.turns[0]) for one in list(fitting)[:2]]
+    return results
 
 
 async def ask_everything(url: str, world: Dataset, session: str | None) -> Replies:

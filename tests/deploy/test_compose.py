@@ -99,8 +99,8 @@ def test_only_the_gateway_and_dashboards_are_published_and_only_on_loopback() ->
     published = {name: each["ports"] for name, each in SERVICES.items() if "ports" in each}
     assert published.keys() == {"gateway", "gateway-l40s", "grafana-pocket"}
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
-    asked = load(variables={"LOREGLASS_PUBLISH": "0.0.0.0:80"})["services"]["gateway"]["ports"]
-    assert asked == ["0.0.0.0:80:7100"]
+    bindings = load(variables={"LOREGLASS_PUBLISH": "0.0.0.0:80"})["services"]["gateway"]["ports"]
+    assert bindings == ["0.0.0.0:80:7100"]
 
 
 def test_nothing_but_the_weights_reaches_the_internet_and_the_model_server_nobody() -> None:

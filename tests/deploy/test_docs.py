@@ -45,9 +45,9 @@ _NAMING = {"up", "logs", "exec", "stop", "restart"}
 def code(page: Path) -> list[str]:
     """What is set as code, one line each; inline code may go on in the next line of the text."""
     text = page.read_text()
-    blocks = [block for found in _FENCED.findall(text) for block in found.splitlines()]
+    blocks = [block for code in _FENCED.findall(text) for block in code.splitlines()]
     prose = _FENCED.sub("", text)
-    inline = [" ".join(found.split()) for found in _INLINE.findall(_INDENTED.sub("", prose))]
+    inline = [" ".join(code.split()) for code in _INLINE.findall(_INDENTED.sub("", prose))]
     return blocks + _INDENTED.findall(prose) + inline
 
 
@@ -238,7 +238,7 @@ def pages_below(entry: Any) -> list[str]:
 
 
 def test_the_navigation_has_every_page_once() -> None:
-    found = {path for pattern in CONFIG["extra"]["pages"] for path in ROOT.glob(pattern)}
-    names = (path.relative_to(ROOT).as_posix() for path in found)
+    results = {path for pattern in CONFIG["extra"]["pages"] for path in ROOT.glob(pattern)}
+    names = (path.relative_to(ROOT).as_posix() for path in results)
     pages = sorted(name for name in names if not name.startswith("."))
     assert sorted(pages_below(CONFIG["nav"])) == pages

@@ -39,10 +39,10 @@ def well(name: str, engine: str = "builtin", points: int | None = None) -> Part:
 
 @pytest.fixture
 def ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    found = free_ports(len(APPS))
-    monkeypatch.setenv("LOREGLASS_GATEWAY_URL", f"http://127.0.0.1:{found[0]}")
-    monkeypatch.setenv("LOREGLASS_SERVICE_PORT", str(found[1]))
-    return found
+    result = free_ports(len(APPS))
+    monkeypatch.setenv("LOREGLASS_GATEWAY_URL", f"http://127.0.0.1:{result[0]}")
+    monkeypatch.setenv("LOREGLASS_SERVICE_PORT", str(result[1]))
+    return result
 
 
 async def test_every_part_of_a_running_platform_is_found_with_its_engine(

@@ -29,8 +29,8 @@ def test_one_command_indexes_asks_and_shows(tmp_path: Path, monkeypatch: pytest.
     assert result.exit_code == 0, result.output
     for expected in ("4 + 2", "unans. answered", "HasAns EM", "/report/report.html"):
         assert expected in result.output
-    (kept,) = tmp_path.glob("var/eval/squad/few-*/runs/*/loreglass/turns.jsonl")
-    records = [json.loads(line) for line in kept.read_text("utf-8").splitlines()]
+    (turns_file,) = tmp_path.glob("var/eval/squad/few-*/runs/*/loreglass/turns.jsonl")
+    records = [json.loads(line) for line in turns_file.read_text("utf-8").splitlines()]
     assert [each.get("error") for each in records] == [None] * 6
     cited = {piece["title"] for each in records for piece in each["answer"]["explanation"]["evidence"]}
     assert cited

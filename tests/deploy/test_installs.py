@@ -101,9 +101,9 @@ def test_every_locked_package_is_installed_by_its_hash(lock: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(HASHED), str(lock)], capture_output=True, text=True, check=True
     )
-    asked = [line for line in lock.read_text().splitlines() if line and not line.startswith("#")]
+    locked = [line for line in lock.read_text().splitlines() if line and not line.startswith("#")]
     given = done.stdout.splitlines()
-    assert [line.partition(" --hash=")[0] for line in given] == asked
+    assert [line.partition(" --hash=")[0] for line in given] == locked
     assert all(re.search(r" --hash=sha256:[0-9a-f]{64}(?: |$)", line) for line in given)
 
 

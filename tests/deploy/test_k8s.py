@@ -113,8 +113,8 @@ def test_no_pod_may_do_more_than_it_must_and_each_says_what_it_takes(build: tupl
             assert held["allowPrivilegeEscalation"] is False
             assert held["readOnlyRootFilesystem"] is True
             assert held["capabilities"] == {"drop": ["ALL"]}
-            asked, most = container["resources"]["requests"], container["resources"]["limits"]
-            assert asked.keys() >= {"cpu", "memory"}
+            requests, most = container["resources"]["requests"], container["resources"]["limits"]
+            assert requests.keys() >= {"cpu", "memory"}
             assert "memory" in most
             assert "cpu" not in most or name.startswith("ray")
 
@@ -211,8 +211,8 @@ def test_the_gateway_never_holds_the_token_that_writes(folder: str) -> None:
     write = {"LOREGLASS_SERVICE_WRITE_TOKEN": {"name": "service-tokens", "key": "write"}}
     holds = {app.host: read | write for app in APPS} | {"gateway": read, "corpus": write}
     for workload in render(folder).workloads():
-        found = [_secret_keys(container) for container in containers(workload)]
-        tokens = {name: each for held in found for name, each in held.items() if name.endswith("_TOKEN")}
+        results = [_secret_keys(container) for container in containers(workload)]
+        tokens = {name: each for held in results for name, each in held.items() if name.endswith("_TOKEN")}
         assert tokens == holds.get(labels(workload)[NAME_LABEL], {})
 
 

@@ -93,8 +93,8 @@ KEDA = Party("keda", {}, namespace="keda")
 
 
 def _pocket() -> set[Way]:
-    asked = {("gateway", host, PORTS[host]) for host in MODELS}
-    return asked | {("corpus", host, PORTS[host]) for host in KEEPERS}
+    ways = {("gateway", host, PORTS[host]) for host in MODELS}
+    return ways | {("corpus", host, PORTS[host]) for host in KEEPERS}
 
 
 def _l40s() -> set[Way]:
@@ -153,8 +153,8 @@ def test_pods_reach_only_the_pods_that_they_need(network: Network) -> None:
 
 def test_other_namespaces_and_addresses_reach_only_the_gateway(network: Network) -> None:
     for sender in (OUTSIDE, STRANGER):
-        found = network.ways([sender], network.pods)
-        assert found == {(sender.name, "gateway", PORTS["gateway"])}, sender.name
+        result = network.ways([sender], network.pods)
+        assert result == {(sender.name, "gateway", PORTS["gateway"])}, sender.name
 
 
 def test_only_the_weights_job_reaches_the_internet(network: Network) -> None:

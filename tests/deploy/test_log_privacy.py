@@ -129,8 +129,8 @@ def test_nothing_that_people_entrust_is_written_down(tmp_path: Path) -> None:
         statuses = ask_in_every_way(url)
         ready = httpx.get(f"{url}/health/ready", timeout=60)
     log, spans = (tmp_path / "log").read_text(), (tmp_path / "spans").read_text()
-    found = {what for what, pattern in SECRETS.items() if re.search(pattern, log + spans, re.IGNORECASE)}
-    assert found == set()
+    results = {what for what, pattern in SECRETS.items() if re.search(pattern, log + spans, re.IGNORECASE)}
+    assert results == set()
     assert {401, 422} <= statuses
     assert ready.status_code == 503
     assert {"vlm.request_refused", "question", "request"} <= set(re.findall(r'"event": "([^"]+)"', log))

@@ -196,10 +196,10 @@ def test_a_speed_that_the_operator_has_set_stays() -> None:
 
 
 async def test_the_platform_answers_with_the_model_that_it_was_given() -> None:
-    asked: list[str] = []
+    prompts: list[str] = []
 
     def reply(request: ScriptedRequest) -> Reply:
-        asked.append(request.name)
+        prompts.append(request.name)
         if request.name != "understand":
             return counts(request)
         draft = {
@@ -213,5 +213,5 @@ async def test_the_platform_answers_with_the_model_that_it_was_given() -> None:
         settings = PocketSettings(port=0, service_port=0, model=server.url, log_level="error")
         async with platform(settings) as running, AsyncLoreglass(running.gateway_url) as client:
             await client.ask("What is this place?", photo(), deadline_ms=30_000)
-    assert "understand" in asked
-    assert asked.count("probe") == 1  # at the start, not again by the gateway
+    assert "understand" in prompts
+    assert prompts.count("probe") == 1  # at the start, not again by the gateway

@@ -44,11 +44,11 @@ async def test_service_ports_refuse_writes_without_the_token_that_only_this_user
         stranger = await client.post(f"{url}/v1/aliases", json=alias)
         listing = await client.get(f"{url}/v1/collections/pages/documents")
         report = await ingest_pages(page, url, IngestOptions())
-        found = await client.post(f"{url}/v1/text-search", json={"queries": ["mill"]})
+        reply = await client.post(f"{url}/v1/text-search", json={"queries": ["mill"]})
         files = list((tmp_path / "state").rglob("write-token-*"))
         modes = [each.stat().st_mode & 0o777 for each in files]
     assert (stranger.status_code, listing.status_code) == (401, 401)
-    assert (report.added, len(found.json()["hits"])) == (1, 1)
+    assert (report.added, len(reply.json()["hits"])) == (1, 1)
     assert modes == [0o600, 0o600]
     assert not any(each.exists() for each in files)
 

@@ -115,7 +115,7 @@ def test_hostile_names_are_refused_and_nothing_is_kept(tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"),
+    ("name", "path"),
     [
         ("/etc/passwd.txt", "etc/passwd.txt"),
         ("C:\\Users\\me\\Eiffel Tower.jpg", "Eiffel Tower.jpg"),
@@ -124,12 +124,12 @@ def test_hostile_names_are_refused_and_nothing_is_kept(tmp_path: Path, name: str
         ("Eiffel Tower/IMG_0001.jpg", "Eiffel Tower/IMG_0001.jpg"),
     ],
 )
-def test_a_name_is_kept_with_its_folders_inside_the_uploads(tmp_path: Path, name: str, kept: str) -> None:
+def test_a_name_is_kept_with_its_folders_inside_the_uploads(tmp_path: Path, name: str, path: str) -> None:
     uploads = Uploads(tmp_path / "uploads")
-    assert uploads.keep(name, io.BytesIO(b"words"), 5) == kept
-    assert uploads.names() == [kept]
-    assert Uploads(tmp_path / "uploads").names() == [kept]
-    assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == [Path(kept).name]
+    assert uploads.keep(name, io.BytesIO(b"words"), 5) == path
+    assert uploads.names() == [path]
+    assert Uploads(tmp_path / "uploads").names() == [path]
+    assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == [Path(path).name]
 
 
 def test_a_photo_that_nothing_names_is_refused_unless_a_file_may_name_it(tmp_path: Path) -> None:
@@ -163,9 +163,11 @@ async def test_the_uploads_have_an_end_and_a_file_that_replaces_another_counts_o
     tmp_path: Path, limits: Limits
 ) -> None:
     async with operated(tmp_path, limits=limits) as here:
-        kept = [(await here.hand_over(f"{name}.md", b"words")).status_code for name in ("a", "b", "b", "c")]
+        statuses = [
+            (await here.hand_over(f"{name}.md", b"words")).status_code for name in ("a", "b", "b", "c")
+        ]
         emptied = (await here.client.delete("/operator/uploads")).json()
-    assert kept == [201, 201, 201, 413]
+    assert statuses == [201, 201, 201, 413]
     assert emptied == {"files": [], "running": False}
 
 
@@ -283,12 +285,12 @@ async def test_a_listing_comes_in_pages_and_is_searched_by_name(tmp_path: Path) 
             await here.hand_over(f"{name}.md", f"# {name}\n\nThe {name} has leaves.".encode())
         await here.index()
         second = await here.listed("pages", offset=1, limit=2)
-        found = await here.listed("pages", q="CE")
+        result = await here.listed("pages", q="CE")
         refused = await here.client.get("/operator/pages", params={"limit": 1000})
     assert [each["name"] for each in second["items"]] == ["birch", "Cedar"]
     assert (second["total"], second["found"]) == (4, 4)
-    assert [each["name"] for each in found["items"]] == ["Cedar"]
-    assert found["found"] == 1
+    assert [each["name"] for each in result["items"]] == ["Cedar"]
+    assert result["found"] == 1
     assert refused.status_code == 422
 
 
@@ -335,5 +337,5 @@ async def test_where_there_are_keys_an_operator_s_is_asked_for_and_is_enough(tmp
             ]
 
     async with operated(tmp_path, keys=keys) as here:
-        found = [await status(here, key) for key in (None, ApiKey.new(), wearer, operator)]
-    assert found == [[401, 401], [401, 401], [401, 401], [200, 200]]
+        results = [await status(here, key) for key in (None, ApiKey.new(), wearer, operator)]
+    assert results == [[401, 401], [401, 401], [401, 401], [200, 200]]

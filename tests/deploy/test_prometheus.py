@@ -102,8 +102,8 @@ def test_every_alert_is_seen_to_fire_and_to_keep_quiet() -> None:
     for path in TESTS:
         for case in yaml.safe_load(path.read_text())["tests"]:
             for check in case["promql_expr_test"]:
-                if found := _OUTCOME.match(check["expr"]):
-                    outcomes[found[1]].add(bool(check["exp_samples"]))
+                if match := _OUTCOME.match(check["expr"]):
+                    outcomes[match[1]].add(bool(check["exp_samples"]))
     assert outcomes == {each["alert"]: {True, False} for each in alerts()}
 
 

@@ -71,13 +71,13 @@ def test_the_environment_file_points_settings_at_the_folders() -> None:
 def test_configurations_and_one_format_of_weights_are_fetched_once(hub: FakeHub, tmp_path: Path) -> None:
     get(hub, tmp_path)
     wanted = {"config.json", "tokenizer.json", "model.safetensors"}
-    found = {path.name: path.read_bytes() for path in (tmp_path / "toy").iterdir() if path.is_file()}
-    assert {name: found[name] for name in wanted} == {name: FILES[name] for name in wanted}
-    assert set(found) == {*wanted, MARKER}
+    results = {path.name: path.read_bytes() for path in (tmp_path / "toy").iterdir() if path.is_file()}
+    assert {name: results[name] for name in wanted} == {name: FILES[name] for name in wanted}
+    assert set(results) == {*wanted, MARKER}
     assert json.loads((tmp_path / REVISIONS).read_text()) == {"acme/toy": COMMIT}
-    asked = len(hub.asked)
+    before = len(hub.requests)
     get(hub, tmp_path)
-    assert len(hub.asked) == asked
+    assert len(hub.requests) == before
 
 
 def test_the_second_format_is_taken_where_the_first_is_missing(hub: FakeHub, tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_an_installed_platform_indexes_a_page_and_answers_from_it(
     assert indexed.returncode == 0, indexed.stdout + indexed.stderr
     gateway = ("--gateway", f"http://127.0.0.1:{ports[0]}")
     question = ("ask", "--json", *gateway, "When was the Halden lighthouse built?")
-    asked = installed.run(*installed.command(*question))
-    assert "1874" in json.loads(asked.stdout)["answer"], asked.stdout + asked.stderr
+    reply = installed.run(*installed.command(*question))
+    assert "1874" in json.loads(reply.stdout)["answer"], reply.stdout + reply.stderr
     assert [path.name for path in installed.home.rglob("loreglass/loreglass/text_search/aliases.json")]
     assert not list(installed.site.rglob("aliases.json"))

@@ -52,9 +52,9 @@ PLAIN = {
 
 def texts() -> list[Path]:
     """Every text but those about the past."""
-    found = {path for pattern in TEXTS for path in ROOT.glob(pattern)}
-    past = {path for path in found if path.name == "CHANGELOG.md" or path.parent.name == "decisions"}
-    return sorted(found - past)
+    results = {path for pattern in TEXTS for path in ROOT.glob(pattern)}
+    past = {path for path in results if path.name == "CHANGELOG.md" or path.parent.name == "decisions"}
+    return sorted(results - past)
 
 
 @pytest.mark.parametrize("path", texts(), ids=lambda path: str(path.relative_to(ROOT)))

@@ -51,8 +51,8 @@ async def converse(client: AsyncLoreglass, conversation: Conversation) -> list[O
     outcomes = []
     for turn in conversation.turns:
         answer = await talk.ask(turn.question, deadline_ms=DEADLINE_MS)
-        said = truncate(answer.answer)
-        case = Case("", turn.question, turn.gold, said, turn.truth, abstained=answer.abstained)
+        text = truncate(answer.answer)
+        case = Case("", turn.question, turn.gold, text, turn.truth, abstained=answer.abstained)
         outcomes.append(Outcome(conversation, turn, answer, judge_by_rules(case).verdict))
     return outcomes
 

@@ -74,9 +74,9 @@ def test_a_closed_loop_never_has_more_requests_out_than_callers() -> None:
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.01, 1.0))
 def test_a_percentile_is_not_exceeded_by_its_share(values: list[float], wanted: float) -> None:
-    found = percentile(values, wanted)
-    assert found in values
-    assert sum(value <= found for value in values) >= wanted * len(values) - 1e-9
+    result = percentile(values, wanted)
+    assert result in values
+    assert sum(value <= result for value in values) >= wanted * len(values) - 1e-9
 
 
 def test_a_reply_is_told_by_its_reason_or_its_problem() -> None:

@@ -60,10 +60,10 @@ class Reference:
         inputs = self.processor(images=photo, text=[list(labels)], pad_size=pad, return_tensors="pt")
         with torch.no_grad():
             output = self.model(**inputs)
-        found: list[dict[str, Any]] = self.processor.post_process_grounded_object_detection(
+        results: list[dict[str, Any]] = self.processor.post_process_grounded_object_detection(
             output, threshold=0.0, text_threshold=0.3, target_sizes=[photo.shape[:2]]
         )
-        return found[0]
+        return results[0]
 
 
 @pytest.fixture(scope="session")

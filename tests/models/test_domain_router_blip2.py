@@ -25,7 +25,7 @@ from services.domain_router.engines.blip2 import FORMAT, Blip2DomainRouter, Doma
 from services.domain_router.settings import DomainRouterSettings, Engine
 from tests.models.conftest import Parity
 from tests.models.tiny_blip2 import tiny_blip2, with_other_queries
-from tests.models.tiny_domain import coloured, told, trained, write_domains
+from tests.models.tiny_domain import coloured, read_summary, trained, write_domains
 from training.config import WrongConfig
 from training.heads.domain_router import CHECKPOINT, train_domain_router
 from training.heads.settings import DomainRouterConfig
@@ -112,7 +112,7 @@ def test_the_engine_computes_what_blip2_and_a_matrix_product_give(
 
 
 def test_training_learns_what_the_pictures_show(run: RunFolder) -> None:
-    summary = told(run)
+    summary = read_summary(run)
     assert summary["held_out"]["macro_f1"] > 0.8
     losses = [line["loss"] for line in run.metrics()]
     assert losses[-1] < losses[0]
@@ -124,7 +124,7 @@ def test_training_stops_when_the_validation_part_gets_no_better(
     scores, patience = [line["validation/macro_f1"] for line in run.metrics()], config.recipe.patience
     assert patience < len(scores) < config.recipe.epochs
     assert max(scores[-patience:]) <= max(scores[:-patience])
-    assert told(run)["chosen"]["score"] == max(scores)
+    assert read_summary(run)["chosen"]["score"] == max(scores)
 
 
 @pytest.mark.parametrize("last", [1, 3])
@@ -165,7 +165,7 @@ def test_a_tuned_q_former_is_served_with_its_head(
     run = trained(train_domain_router, tuning, tmp_path / "tuned")
     loaded = DomainHead.load(run.path / CHECKPOINT, LABELS)
     assert {name.split(".")[0] for name in loaded.tuned} == {"qformer", "embeddings", "query_tokens"}
-    assert told(run)["held_out"]["macro_f1"] > 0.8
+    assert read_summary(run)["held_out"]["macro_f1"] > 0.8
     opened(run.path / CHECKPOINT)
     replace(loaded, tuned={}).save(tmp_path / "untuned.safetensors")
     with pytest.raises(WrongWeights, match="not trained on this base model"):

@@ -101,7 +101,7 @@ def test_photo_vector_is_batch_independent(clip: TinyClip, photos: list[RGB]) ->
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "text"),
     [
         ("/nowhere/clip", "There is no folder"),
         ("ViT-L-14-336", "names no weights"),
@@ -112,8 +112,8 @@ def test_photo_vector_is_batch_independent(clip: TinyClip, photos: list[RGB]) ->
         ("acme/clip", "cannot be loaded from 'acme/clip'"),
     ],
 )
-def test_missing_model_is_refused(model: str, said: str) -> None:
-    with pytest.raises(WrongWeights, match=said) as refused:
+def test_missing_model_is_refused(model: str, text: str) -> None:
+    with pytest.raises(WrongWeights, match=text) as refused:
         ClipEncoder(model, CPU)
     assert "\n" not in str(refused.value)
 

@@ -46,9 +46,9 @@ def _inputs(folder: Path, question: str, photo: Photo) -> tuple[torch.Tensor, An
     return pixels, AutoTokenizer.from_pretrained(folder)(question, return_tensors="pt")
 
 
-def _difference(found: NDArray[np.float32], expected: torch.Tensor) -> float:
-    assert found.shape == tuple(expected.shape)
-    return float(np.abs(found - expected.numpy()).max())
+def _difference(actual: NDArray[np.float32], expected: torch.Tensor) -> float:
+    assert actual.shape == tuple(expected.shape)
+    return float(np.abs(actual - expected.numpy()).max())
 
 
 def test_results_are_batch_independent(qformer: QFormer, photos: list[Photo]) -> None:

@@ -82,7 +82,7 @@ def _direct_windows(folder: Path, question: str, text: str) -> list[tuple[Any, l
         return_overflowing_tokens=True,
         return_offsets_mapping=True,
     )
-    found = []
+    results = []
     for row, ids in enumerate(encoded["input_ids"]):
         named = {
             name: torch.tensor([encoded[name][row]])
@@ -93,8 +93,8 @@ def _direct_windows(folder: Path, question: str, text: str) -> list[tuple[Any, l
             given = head(**named)
         logits = torch.cat([given.start_logits, given.end_logits]).double().numpy()
         parts = encoded.sequence_ids(row)
-        found.append((encoded["offset_mapping"][row], parts, logits, ids.index(tokenizer.cls_token_id)))
-    return found
+        results.append((encoded["offset_mapping"][row], parts, logits, ids.index(tokenizer.cls_token_id)))
+    return results
 
 
 def _every_span(folder: Path, question: str, texts: Sequence[str]) -> list[tuple[float, int, int, int]]:
@@ -106,13 +106,13 @@ def _every_span(folder: Path, question: str, texts: Sequence[str]) -> list[tuple
     for passage, text in enumerate(texts):
         for offsets, parts, logits, null in _direct_windows(folder, question, text):
             nothing = logits[0, null] + logits[1, null]
-            said = [
+            answers = [
                 place
                 for place, part in enumerate(parts)
                 if part == 1 and offsets[place][0] < offsets[place][1]
             ]
-            for number, first in enumerate(said):
-                for last in said[number : number + 6]:
+            for number, first in enumerate(answers):
+                for last in answers[number : number + 6]:
                     margin = logits[0, first] + logits[1, last] - nothing
                     spans.append((float(margin), passage, offsets[first][0], offsets[last][1]))
     return sorted(spans, key=lambda span: (-span[0], span[1:]))
@@ -201,8 +201,8 @@ def test_an_answer_is_no_longer_than_allowed_and_does_not_end_before_it_starts(
     model: QuestionAnsweringModel,
 ) -> None:
     passage = Passage("ada red tower dog book")
-    (found,) = _read(model, "ada", "book", passage, answer_tokens=5)
-    assert passage.text[found.span.start : found.span.end] == passage.text
+    (result,) = _read(model, "ada", "book", passage, answer_tokens=5)
+    assert passage.text[result.span.start : result.span.end] == passage.text
     assert _read(model, "ada", "book", passage, answer_tokens=4) == []
     assert _read(model, "book", "ada", passage) == []
 
@@ -211,8 +211,8 @@ def test_neither_question_nor_title_is_an_answer(model: QuestionAnsweringModel) 
     passage = Passage("A book about a dog.", title="Built by Ada")
     assert _read(model, "ada", "ada", passage) == []
     assert _read(model, "tower", "tower", passage) == []
-    (found,) = _read(model, "dog", "dog", passage)
-    assert passage.text[found.span.start : found.span.end] == "dog"
+    (result,) = _read(model, "dog", "dog", passage)
+    assert passage.text[result.span.start : result.span.end] == "dog"
 
 
 def test_the_model_reads_the_title_of_a_page_and_of_nothing_else(model: QuestionAnsweringModel) -> None:
@@ -231,9 +231,9 @@ def test_the_model_reads_the_title_of_a_page_and_of_nothing_else(model: Question
 
 def test_a_span_that_runs_on_brings_all_of_its_sentences(model: QuestionAnsweringModel) -> None:
     passage = Passage("It was a book. The red tower\nwas built by Ada. It was a dog.")
-    (found,) = _read(model, "red", "ada", passage)
-    assert passage.text[found.span.start : found.span.end] == "red tower\nwas built by Ada"
-    assert passage.text[found.sentence.start : found.sentence.end] == "The red tower\nwas built by Ada."
+    (result,) = _read(model, "red", "ada", passage)
+    assert passage.text[result.span.start : result.span.end] == "red tower\nwas built by Ada"
+    assert passage.text[result.sentence.start : result.sentence.end] == "The red tower\nwas built by Ada."
 
 
 @pytest.mark.parametrize("kind", ["BERT", "RoBERTa"])

@@ -21,7 +21,7 @@ from services.reranker.settings import RerankerSettings
 from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_blip2 import tiny_blip2, with_other_queries
-from tests.models.tiny_domain import coloured, told, trained
+from tests.models.tiny_domain import coloured, read_summary, trained
 from training.config import WrongConfig
 from training.heads.coarse_reranker import CHECKPOINT, train_coarse_reranker
 from training.heads.settings import CoarseRerankerConfig, Recipe
@@ -95,7 +95,7 @@ def saved(run: RunFolder) -> Path:
 
 
 def test_head_ranks_answers_first_for_new_photos(run: RunFolder) -> None:
-    before, after = told(run)["held_out"]["photo_alone"], told(run)["held_out"]["head"]
+    before, after = read_summary(run)["held_out"]["photo_alone"], read_summary(run)["held_out"]["head"]
     assert before["at"]["1"] < 0.5
     assert after["at"]["1"] > 0.9
     assert after["mrr"] > before["mrr"] + 0.4
@@ -120,12 +120,12 @@ def test_the_loaded_head_gives_equation_2_with_blip2s_own_states(
             query_length=model.query_tokens.shape[1],
             encoder_hidden_states=model.vision_model(pixels).last_hidden_state,
         ).last_hidden_state[0, : model.query_tokens.shape[1]]
-        asked = states @ tensors["weight"].T + tensors["bias"]
+        query_states = states @ tensors["weight"].T + tensors["bias"]
         read = torch.from_numpy(np.stack(qformer.text_vectors(texts)))
-        direct = torch.cosine_similarity(asked[:, None], read[None], dim=-1).amax(dim=0)
-    found = stage.score(question, photo, texts)
-    assert max(found) == found[0]
-    parity("reranker, coarse head", "Blip2 layers, matmul", np.abs(np.array(found) - direct.numpy()).max())
+        direct = torch.cosine_similarity(query_states[:, None], read[None], dim=-1).amax(dim=0)
+    result = stage.score(question, photo, texts)
+    assert max(result) == result[0]
+    parity("reranker, coarse head", "Blip2 layers, matmul", np.abs(np.array(result) - direct.numpy()).max())
 
 
 @pytest.mark.anyio
@@ -134,7 +134,7 @@ async def test_the_service_ranks_by_the_head_and_its_threshold(
 ) -> None:
     qformer, head = load_coarse("", str(saved), CPU)
     assert head is not None
-    assert 0 < head.threshold == told(run)["threshold"]
+    assert 0 < head.threshold == read_summary(run)["threshold"]
     photo, question = coloured(6, 901), "Who built it?"
     documents = [text(each, hue) for each in ASKED for hue in HUES]
     stage = CoarseStage(question_vectors(qformer, head), qformer.text_vectors)
@@ -152,10 +152,10 @@ async def test_the_service_ranks_by_the_head_and_its_threshold(
             data={"request": json.dumps({"query": question, "documents": documents})},
             files={"image": ("photo.png", held.getvalue(), "image/png")},
         )
-    found = {each["index"]: each["relevance_score"] for each in reply.json()["results"]}
-    assert max(found, key=lambda index: found[index]) == documents.index(text(question, 6))
+    results = {each["index"]: each["relevance_score"] for each in reply.json()["results"]}
+    assert max(results, key=lambda index: results[index]) == documents.index(text(question, 6))
     expected = [score if score >= strict.threshold else 0.0 for score in scores]
-    assert [found[place] for place in range(len(documents))] == pytest.approx(expected, abs=1e-5)
+    assert [results[place] for place in range(len(documents))] == pytest.approx(expected, abs=1e-5)
     assert 0 < expected.count(0.0) < len(documents)
 
 

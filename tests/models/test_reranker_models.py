@@ -104,23 +104,23 @@ def _direct_fine(folder: Path, query: str, documents: Sequence[str]) -> list[flo
         return scores
 
 
-def _apart(found: Sequence[float], expected: Sequence[float]) -> float:
-    return max(abs(one - other) for one, other in zip(found, expected, strict=True))
+def _apart(actual: Sequence[float], expected: Sequence[float]) -> float:
+    return max(abs(one - other) for one, other in zip(actual, expected, strict=True))
 
 
 def test_untrained_coarse_score_is_blip2s(
     coarse: CoarseStage, blip2_folder: Path, photo: Photo, parity: Parity
 ) -> None:
     direct = [max(0.0, score) for score in _direct_coarse(blip2_folder, photo, DOCUMENTS)]
-    found = CascadeReranker(coarse, None, KEEP_ALL).rerank(QUERY, DOCUMENTS, None, photo)
-    assert min(found) > 0
-    parity("reranker, coarse", "Blip2ForImageTextRetrieval (ITC)", _apart(found, direct))
+    result = CascadeReranker(coarse, None, KEEP_ALL).rerank(QUERY, DOCUMENTS, None, photo)
+    assert min(result) > 0
+    parity("reranker, coarse", "Blip2ForImageTextRetrieval (ITC)", _apart(result, direct))
 
 
 def test_the_fine_score_is_the_model_cards(judge: Qwen3Reranker, qwen3_folder: Path, parity: Parity) -> None:
     direct = _direct_fine(qwen3_folder, QUERY, DOCUMENTS)
-    found = judge.score([(QUERY, document) for document in DOCUMENTS])
-    parity("reranker, fine", "Qwen3ForCausalLM, one unpadded prompt each", _apart(found, direct))
+    result = judge.score([(QUERY, document) for document in DOCUMENTS])
+    parity("reranker, fine", "Qwen3ForCausalLM, one unpadded prompt each", _apart(result, direct))
 
 
 def test_a_fine_score_does_not_depend_on_the_rest_of_the_batch(
@@ -136,10 +136,10 @@ def test_long_document_is_cut_and_template_kept(
     judge: Qwen3Reranker, qwen3_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qwen3, "_DOCUMENT_TOKENS", 8)
-    kept, cut = judge.score([(QUERY, "dog dog dog dog dog dog dog dog"), (QUERY, "dog " * 5000)])
+    whole, cut = judge.score([(QUERY, "dog dog dog dog dog dog dog dog"), (QUERY, "dog " * 5000)])
     tokenizer: Any = AutoTokenizer.from_pretrained(qwen3_folder)
     assert len(tokenizer.encode(" dog" * 8)) == 8
-    assert cut == pytest.approx(kept, abs=1e-6)
+    assert cut == pytest.approx(whole, abs=1e-6)
 
 
 def test_long_query_leaves_room_for_the_document(judge: Qwen3Reranker) -> None:

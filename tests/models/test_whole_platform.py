@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bench.node import RunningServer, says, vlm_server
+from bench.node import RunningServer, vlm_server
 from contracts.answer import Answer, Route
 from contracts.domain_router import Domain
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
@@ -30,37 +30,14 @@ from tests.models.tiny_domain import trained, write_domains
 from tests.models.tiny_gdino import tiny_gdino
 from tests.models.tiny_qwen3 import tiny_qwen3
 from tests.models.tiny_reader import tiny_reader
+from tests.unit.gateway.asking import UNKNOWN, replies
+from tests.unit.gateway.fakes import AUTHOR, BOOK
 from training.heads.domain_router import CHECKPOINT, train_domain_router
 from training.heads.settings import DomainRouterConfig, Recipe
 
 pytestmark = pytest.mark.anyio
 
-BOOK, AUTHOR = "The Salt Road", "The Salt Road was written by Mira Holm in 1987."
-PAGE = f"<html><body><article><h1>{BOOK}</h1><p>{AUTHOR}</p></article></body></html>"
-SURE: dict[str, Any] = {"probability": 0.98}
-STEPS = ["A red poster.", "I cannot determine who wrote it."]
-THOUGHT = {
-    "reasoning": STEPS,
-    "object_label": "poster",
-    "entity": None,
-    "answer": None,
-    "answerability": "look_up",
-}
-SCRIPT = {
-    "understand": says(
-        {"reasoning": STEPS, "image_search": "poster", "text_search": ["Who wrote {entity}?"]}, **SURE
-    ),
-    "chain_of_thought": says(THOUGHT, **SURE),
-    "choose_tools": says({"reason": "Both.", "tools": ["image_search", "text_search"]}, **SURE),
-    "list_objects": says({"objects": ["poster", "mug"]}, **SURE),
-    "select_object": says({"reason": "In front.", "object_label": "poster"}, **SURE),
-    "match_entity": says({"reason": "The title.", "candidate": 1}, **SURE),
-    "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
-    "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
-    "answer": says("Mira Holm wrote it.", **SURE),
-    "answer_with_reasons": says("Mira Holm wrote it.", **SURE),
-    "judge": says("yes", **SURE),
-}
+PAGE = f"<html><body><article><h1>{BOOK}</h1><p>{AUTHOR} He wrote it in 1987.</p></article></body></html>"
 
 
 @dataclass(frozen=True)
@@ -117,7 +94,7 @@ async def running(
 ) -> AsyncIterator[Running]:
     for name, value in engines.items():
         monkeypatch.setenv(f"LOREGLASS_{name}", value)
-    async with vlm_server(SCRIPT) as vlm:
+    async with vlm_server(replies(UNKNOWN, label="poster")) as vlm:
         monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_URL", vlm.url)
         monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_MODEL", vlm.model)
         settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path / "data")
@@ -155,7 +132,7 @@ async def test_all_production_engines_answer_together(running: Running) -> None:
         answer = await running.ask("Who wrote this?", "loreglass")
         assert answer.degraded == []
         assert (answer.route, answer.entity, answer.abstained) == (Route.RAG, BOOK, False)
-        assert answer.answer == "Mira Holm wrote it."
+        assert answer.answer == AUTHOR
         assert [citation.url for citation in answer.citations] == ["https://books.example/salt"]
         assert answer.domain in set(Domain)
         assert [request.name for request in running.vlm.questions] == ["understand", "answer"]

@@ -68,7 +68,7 @@ def trained(train: Callable[[Config, RunFolder], object], config: Config, folder
     return run
 
 
-def told(run: RunFolder) -> dict[str, Any]:
+def read_summary(run: RunFolder) -> dict[str, Any]:
     """What came out."""
-    found: dict[str, Any] = json.loads((run.path / SUMMARY).read_text("utf-8"))
-    return found
+    results: dict[str, Any] = json.loads((run.path / SUMMARY).read_text("utf-8"))
+    return results

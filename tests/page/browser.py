@@ -117,8 +117,8 @@ class Wearer:
     def spoken(self) -> Sequence[str]:
         """What was said aloud, sentence by sentence."""
         expect(self.page.locator("#speaking")).to_be_hidden()
-        said: list[str] = self.page.evaluate("() => spoken")
-        return said
+        texts: list[str] = self.page.evaluate("() => spoken")
+        return texts
 
 
 @contextmanager

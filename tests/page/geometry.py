@@ -121,8 +121,8 @@ _FAULTS = r"""() => {
 
 def faults(page: Page) -> list[str]:
     """What is wrong with the page as it stands, without what is folded away or out of sight."""
-    found: list[str] = page.evaluate(_FAULTS)
-    return found
+    results: list[str] = page.evaluate(_FAULTS)
+    return results
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def _through(page: Page) -> Iterator[str]:
 
 def all_faults(page: Page) -> list[str]:
     """What is wrong at any of the sizes, at the top and at the end of what scrolls."""
-    found: dict[str, None] = {}
+    results: dict[str, None] = {}
     with sizes(page) as names:
         for name in names:
             for where in ("0", "each.scrollHeight"):
@@ -154,5 +154,5 @@ def all_faults(page: Page) -> list[str]:
                     "document.querySelectorAll('main, #talk, #welcome, dialog')]"
                     f".forEach((each) => each.scrollTo({{ top: {where}, behavior: 'instant' }}))"
                 )
-                found |= dict.fromkeys(f"{name}: {fault}" for fault in faults(page))
-    return list(found)
+                results |= dict.fromkeys(f"{name}: {fault}" for fault in faults(page))
+    return list(results)

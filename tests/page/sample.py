@@ -37,8 +37,8 @@ def served(folder: Path) -> Iterator[str]:
 
 def microphone(path: Path, words: str, silence_s: float) -> Path:
     """A WAV file in which `words` are said after some silence, and silence is kept again."""
-    with wave.open(io.BytesIO(spoken_by_espeak(words))) as said:
-        rate, samples = said.getframerate(), said.readframes(said.getnframes())
+    with wave.open(io.BytesIO(spoken_by_espeak(words))) as sound:
+        rate, samples = sound.getframerate(), sound.readframes(sound.getnframes())
     with wave.open(str(path), "wb") as file:
         file.setparams((1, 2, rate, 0, "NONE", ""))
         file.writeframes(bytes(int(silence_s * rate) * 2) + samples + bytes(10 * rate * 2))

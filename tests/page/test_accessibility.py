@@ -21,8 +21,8 @@ def violations(wearer: Wearer, enhanced: bool = False) -> list[str]:
     options = {"runOnly": ["color-contrast-enhanced"]} if enhanced else {"resultTypes": ["violations"]}
     present = [place for place in READ if wearer.page.locator(place).count()]
     context = {"include": [[place] for place in present]} if enhanced else None
-    found = Axe().run(wearer.page, context=context, options=options).response["violations"]
-    return [f"{one['id']}: {node['html'][:120]}" for one in found for node in one["nodes"]]
+    result = Axe().run(wearer.page, context=context, options=options).response["violations"]
+    return [f"{one['id']}: {node['html'][:120]}" for one in result for node in one["nodes"]]
 
 
 def welcome(wearer: Wearer) -> None:

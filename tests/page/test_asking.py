@@ -22,7 +22,7 @@ from tests.unit.gateway.fakes import (
     FakeServices,
     Mood,
     crop_region,
-    found_in_second_crop,
+    find_in_second_crop,
     image_hit,
     text_line,
 )
@@ -70,15 +70,15 @@ def test_camera_question_is_answered_aloud_with_its_source_and_stays(open_page: 
         assert (left, left + width) == (pytest.approx(10 / 96, abs=1e-3), pytest.approx(90 / 96, abs=1e-3))
         wearer.open("/")
         expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
-    (asked,) = reasoner.queries
-    assert asked.photo is not None
-    assert (asked.photo.width, asked.photo.height) == (960, 1280)
+    (question,) = reasoner.queries
+    assert question.photo is not None
+    assert (question.photo.width, question.photo.height) == (960, 1280)
 
 
 def test_only_regions_that_show_the_thing_or_are_cited_are_marked(
     services: FakeServices, open_page: Open
 ) -> None:
-    services.image_search.reply = found_in_second_crop
+    services.image_search.reply = find_in_second_crop
     regions = [crop_region(PHOTO), crop_region(PHOTO, left=40)]
     services.cropper.reply = CropReply(regions=regions, width=100, height=50)
     lines = [text_line("THE SALT ROAD"), text_line("price 9.99", 1)]
@@ -94,8 +94,8 @@ def test_only_regions_that_show_the_thing_or_are_cited_are_marked(
 
 
 def test_decimal_point_ends_no_sentence(services: FakeServices, open_page: Open) -> None:
-    said = ["It costs $4.99 and is 3.5 m long.", "It is red!"]
-    text = " ".join(said)
+    texts = ["It costs $4.99 and is 3.5 m long.", "It is red!"]
+    text = " ".join(texts)
     hit = TextHit(id="1", url="https://a.example/", title="Rope", snippet=text, score=0.9, query_indexes=[0])
     services.text_search.reply = TextSearchReply(hits=[hit], collection="pages")
 
@@ -105,21 +105,21 @@ def test_decimal_point_ends_no_sentence(services: FakeServices, open_page: Open)
 
     with open_page(services, ScriptedReasoner(say=quote_page)) as (wearer, _):
         wearer.answer("What does the rope cost?")
-        assert wearer.spoken() == said
+        assert wearer.spoken() == texts
 
 
 def test_print_keeps_its_lines(services: FakeServices, open_page: Open) -> None:
-    said = ["MENU", "Plum cake 4.00", "Tea 2.50"]
-    lines = [text_line(text, row) for row, text in enumerate(said)]
+    texts = ["MENU", "Plum cake 4.00", "Tea 2.50"]
+    lines = [text_line(text, row) for row, text in enumerate(texts)]
     services.ocr.reply = OcrReply(lines=lines, width=96, height=64)
 
     def quote_print(_: Query, context: Context) -> Reply:
         place = next(n for n, each in enumerate(context.evidence) if each.kind is CitationKind.PHOTO)
-        return Reply(" ".join(said), 0.9, tuple(Quote(place, text) for text in said))
+        return Reply(" ".join(texts), 0.9, tuple(Quote(place, text) for text in texts))
 
     with open_page(services, ScriptedReasoner(say=quote_print)) as (wearer, _):
         wearer.look()
-        assert wearer.answer("What does it say?").locator(".answer").inner_text().split("\n") == said
+        assert wearer.answer("What does it say?").locator(".answer").inner_text().split("\n") == texts
 
 
 def test_muted_page_is_silent_and_stays_muted(open_page: Open) -> None:

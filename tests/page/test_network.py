@@ -12,11 +12,11 @@ from tests.unit.gateway.reasoners import ScriptedReasoner
 QUESTIONS = [f"How many pages has part {number} of this book?" for number in range(1, 5)]
 
 
-def asked(reasoner: ScriptedReasoner) -> list[str]:
+def questions_of(reasoner: ScriptedReasoner) -> list[str]:
     return [query.question for query in reasoner.queries]
 
 
-def kept_by_the_worker(wearer: Wearer) -> None:
+def check_worker_cache(wearer: Wearer) -> None:
     """Wait until the page is kept for a time without a network."""
     wearer.page.evaluate("async () => { await navigator.serviceWorker.ready; }")
 
@@ -30,12 +30,12 @@ def test_offline_questions_are_answered_once_each_in_order(open_page: Open) -> N
             wearer.ask(question)
         expect(wearer.page.locator(".turn[data-status=waiting]")).to_have_count(4)
         expect(wearer.page.locator("#offline")).to_be_visible()
-        assert asked(reasoner) == []
+        assert questions_of(reasoner) == []
         wearer.context.set_offline(False)
         expect(wearer.page.locator(".turn[data-status=done]")).to_have_count(4)
         expect(wearer.page.locator("#offline")).to_be_hidden()
         assert wearer.page.locator(".turn .question").all_inner_texts() == QUESTIONS
-    assert asked(reasoner) == QUESTIONS
+    assert questions_of(reasoner) == QUESTIONS
     assert [query.photo_is_new for query in reasoner.queries] == [True] + 3 * [False]
     assert len(reasoner.queries[-1].history) == 3
 
@@ -43,7 +43,7 @@ def test_offline_questions_are_answered_once_each_in_order(open_page: Open) -> N
 def test_waiting_question_survives_a_reload_offline(open_page: Open) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
-        kept_by_the_worker(wearer)
+        check_worker_cache(wearer)
         wearer.context.set_offline(True)
         wearer.ask("Who wrote The Salt Road?")
         expect(wearer.turn()).to_have_attribute("data-status", "waiting")
@@ -51,7 +51,7 @@ def test_waiting_question_survives_a_reload_offline(open_page: Open) -> None:
         expect(wearer.turn()).to_have_attribute("data-status", "waiting")
         wearer.context.set_offline(False)
         expect(wearer.turn()).to_have_attribute("data-status", "done")
-    assert asked(reasoner) == ["Who wrote The Salt Road?"]
+    assert questions_of(reasoner) == ["Who wrote The Salt Road?"]
 
 
 def test_lost_reply_is_fetched_again_with_the_same_key(open_page: Open) -> None:
@@ -72,7 +72,7 @@ def test_lost_reply_is_fetched_again_with_the_same_key(open_page: Open) -> None:
         expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
     assert len(keys) == 2
     assert len(set(keys)) == 1
-    assert asked(reasoner) == ["Who wrote The Salt Road?"]
+    assert questions_of(reasoner) == ["Who wrote The Salt Road?"]
 
 
 def test_captive_portal_page_is_not_taken_for_an_answer(open_page: Open) -> None:
@@ -89,7 +89,7 @@ def test_captive_portal_page_is_not_taken_for_an_answer(open_page: Open) -> None
         wearer.ask(QUESTIONS[0])
         expect(wearer.turn()).to_have_attribute("data-status", "waiting")
         expect(wearer.turn()).to_have_attribute("data-status", "done")
-    assert asked(reasoner) == [QUESTIONS[0]]
+    assert questions_of(reasoner) == [QUESTIONS[0]]
 
 
 def test_full_disk_does_not_prevent_an_answer(open_page: Open) -> None:
@@ -124,7 +124,7 @@ def test_two_windows_share_one_queue(open_page: Open) -> None:
             expect(window.page.locator(".turn[data-status=done]")).to_have_count(2)
             assert window.spoken() == [PAGES]
         second.answer(QUESTIONS[2])
-    assert asked(reasoner) == QUESTIONS[:3]
+    assert questions_of(reasoner) == QUESTIONS[:3]
     assert [len(query.history) for query in reasoner.queries] == [0, 1, 2]
 
 
@@ -161,24 +161,24 @@ def test_busy_gateway_is_retried_after_its_retry_after(open_page: Open) -> None:
         expect(wearer.turn().locator(".progress")).to_contain_text("Too many people")
         expect(wearer.turn()).to_have_attribute("data-status", "done")
     assert times[1] - times[0] >= 1000
-    assert asked(reasoner) == [QUESTIONS[0]]
+    assert questions_of(reasoner) == [QUESTIONS[0]]
 
 
 def test_service_worker_caches_the_page_and_no_questions(open_page: Open) -> None:
     with open_page() as (wearer, _):
-        kept_by_the_worker(wearer)
+        check_worker_cache(wearer)
         wearer.open("/")
         wearer.answer("Who wrote The Salt Road?")
-        kept: list[str] = wearer.page.evaluate(
+        cached_paths: list[str] = wearer.page.evaluate(
             """async () => {
               const caches_ = await Promise.all((await caches.keys()).map((name) => caches.open(name)));
               const requests = (await Promise.all(caches_.map((cache) => cache.keys()))).flat();
               return requests.map((request) => new URL(request.url).pathname);
             }"""
         )
-        assert {"/", "/page/main.js", "/page/style.css"} <= set(kept)
-        assert all(path == "/" or path.startswith("/page/") for path in kept)
-        assert "/page/setup.json" not in kept
+        assert {"/", "/page/main.js", "/page/style.css"} <= set(cached_paths)
+        assert all(path == "/" or path.startswith("/page/") for path in cached_paths)
+        assert "/page/setup.json" not in cached_paths
 
 
 def test_page_loads_little_and_only_from_this_server(open_page: Open) -> None:
@@ -206,9 +206,9 @@ def test_a_scanned_token_becomes_the_key_that_questions_carry(open_page: Open) -
         expect(wearer.page.locator("body[data-ready=yes]")).to_be_attached()
         assert exchanged == ["once"]
         assert wearer.page.url == f"{world.url}/"
-        with wearer.page.expect_request("**/answer") as asked:
+        with wearer.page.expect_request("**/answer") as request:
             wearer.ask(QUESTIONS[0])
-        assert asked.value.headers["authorization"] == "Bearer lg_phone"
+        assert request.value.headers["authorization"] == "Bearer lg_phone"
 
 
 def test_a_token_that_was_used_is_explained(open_page: Open) -> None:

@@ -54,16 +54,16 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def violations(page: Page) -> list[str]:
     """Return what axe finds in both themes, and what does not fit into a window."""
-    found = []
+    results = []
     for size, scheme in ((NARROW, "light"), (PHONE, "light"), (DESK, "dark")):
         page.set_viewport_size(size)  # type: ignore[arg-type]
         if page.evaluate("() => document.documentElement.scrollWidth") > size["width"]:
-            found.append(f"wider than {size['width']} pixels")
+            results.append(f"wider than {size['width']} pixels")
         if size is not NARROW:
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             report = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-            found += [f"{each['id']}: {each['nodes'][0]['html']}" for each in report]
-    return found
+            results += [f"{each['id']}: {each['nodes'][0]['html']}" for each in report]
+    return results
 
 
 def hand_over(page: Page, *files: tuple[str, bytes]) -> None:

@@ -80,7 +80,7 @@ def test_answer_is_played_if_the_gateway_speaks(talk_to: Open, servers: SpeechSe
             hold(wearer)
         assert fetched.value.ok
         assert wearer.spoken() == [f"This is {BOOK}."]
-    assert [said["input"] for said in servers.said] == [PAGES]
+    assert [each["input"] for each in servers.utterances] == [PAGES]
 
 
 def test_enter_starts_and_stops_recording(talk_to: Open, servers: SpeechServers) -> None:

@@ -125,8 +125,8 @@ async def _run_alone(dataset: Dataset, folder: Path, model_url: str, search_url:
 
 async def ask_alone(http: httpx.AsyncClient, model_url: str, search_url: str, question: str) -> Answer:
     """Return the model's answer to one plain prompt with the best passages."""
-    found = await http.post(f"{search_url}/v1/text-search", json={"queries": [question], "k": PASSAGES})
-    passages = (f"{hit['title']}\n{hit['snippet']}" for hit in found.json()["hits"])
+    response = await http.post(f"{search_url}/v1/text-search", json={"queries": [question], "k": PASSAGES})
+    passages = (f"{hit['title']}\n{hit['snippet']}" for hit in response.json()["hits"])
     prompt = _PLAIN.format(passages="\n\n".join(passages), question=question)
     body = {"messages": [{"role": "user", "content": prompt}], "temperature": 0, "max_tokens": _ALONE_TOKENS}
     reply = (await http.post(f"{model_url}/v1/chat/completions", json=body)).json()

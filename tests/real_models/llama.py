@@ -113,8 +113,8 @@ def _package_file(name: str, pattern: str) -> Path:
         wanted.write_text(pinned)
         pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes")
         run(*pip, "--requirement", str(wanted), "--dest", str(CACHE))
-    [found] = CACHE.glob(pattern)
-    return found
+    [result] = CACHE.glob(pattern)
+    return result
 
 
 def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:

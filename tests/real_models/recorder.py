@@ -87,7 +87,7 @@ def _headers(request: Request) -> dict[str, str]:
     return {name: value for name in ("content-type", "authorization") if (value := request.headers.get(name))}
 
 
-def _exchange(asked: bytes, replied: bytes, status: int, seconds: float, first_word_s: float) -> Exchange:
+def _exchange(request: bytes, replied: bytes, status: int, seconds: float, first_word_s: float) -> Exchange:
     text, usage = "", dict[str, Any]()
     for line in replied.decode("utf-8", "replace").splitlines():
         data = line.removeprefix("data: ")
@@ -99,7 +99,7 @@ def _exchange(asked: bytes, replied: bytes, status: int, seconds: float, first_w
             text += (choice.get("delta") or choice.get("message") or {}).get("content") or ""
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
     return Exchange(
-        messages=json.loads(asked)["messages"],
+        messages=json.loads(request)["messages"],
         reply=text,
         status=status,
         seconds=seconds,

@@ -197,8 +197,8 @@ def _merge(steps: Steps) -> None:
 
 
 def _report(steps: Steps) -> None:
-    asked = [_run(steps, f"{when}-{pipeline}") for pipeline in _PIPELINES for when in ("before", "after")]
-    steps.loreglass("eval", "report", *asked, "--out", steps.out / "answers")
+    runs = [_run(steps, f"{when}-{pipeline}") for pipeline in _PIPELINES for when in ("before", "after")]
+    steps.loreglass("eval", "report", *runs, "--out", steps.out / "answers")
     trained = [_run(steps, name) for name in ("sft-mllama", "sft-qwen", "grpo-qwen")]
     steps.loreglass("train", "report", *trained, "--out", steps.out / "training.md")
 
@@ -206,10 +206,10 @@ def _report(steps: Steps) -> None:
 def _ask(steps: Steps, name: str, started: Platform, limit: int) -> None:
     """A run of each pipeline, with what the model was asked and wrote."""
     for pipeline in _PIPELINES:
-        asked = ("--pipeline", pipeline, "--name", f"{pipeline}, {name}", "--model-calls")
+        options = ("--pipeline", pipeline, "--name", f"{pipeline}, {name}", "--model-calls")
         which = ("--part", "single", "--limit", str(limit), "--deadline-ms", str(_DEADLINE_MS))
         out = ("--gateway", started.gateway_url, "--out", _run(steps, f"{name}-{pipeline}"))
-        steps.loreglass("eval", "run", SAMPLE, *asked, *which, *out)
+        steps.loreglass("eval", "run", SAMPLE, *options, *which, *out)
 
 
 def _run(steps: Steps, name: str) -> Path:
@@ -222,7 +222,7 @@ def _model(steps: Steps, name: str) -> Path:
 
 def _config(steps: Steps, name: str, weights: str, **settings: Any) -> Path:
     """A file of settings under which a tiny model learns in a few steps."""
-    told = {
+    config = {
         "model": {
             "weights": str(_model(steps, weights)),
             "dtype": "float32",
@@ -235,7 +235,7 @@ def _config(steps: Steps, name: str, weights: str, **settings: Any) -> Path:
         "device_batch_size": 1,
     }
     path = steps.out / f"{name}.yaml"
-    path.write_text(yaml.safe_dump(told | settings, sort_keys=False))
+    path.write_text(yaml.safe_dump(config | settings, sort_keys=False))
     return path
 
 

@@ -38,8 +38,8 @@ def conversation(
     folder: Path, number: int, task: Task, label: str, part: Part = Part.TRAIN, **varied: Any
 ) -> ConversationSample:
     """A chat about photo `number` with the label to learn."""
-    asked = f"{task.value}: what is number {number}? " * 3
-    user = Message(role="user", content=(Piece(type="image"), Piece(type="text", text=asked)))
+    question = f"{task.value}: what is number {number}? " * 3
+    user = Message(role="user", content=(Piece(type="image"), Piece(type="text", text=question)))
     system = Message(role="system", content=(Piece(type="text", text=SYSTEM),))
     given: dict[str, Any] = {
         "id": digest("made", task.value, str(number)),
@@ -97,7 +97,7 @@ def sft_config(data: Path, weights: Path, **varied: Any) -> SftConfig:
     return SftConfig.model_validate(given | varied)
 
 
-def told(rows: Sequence[Any]) -> list[str]:
+def describe(rows: Sequence[Any]) -> list[str]:
     """Why rows were left out."""
     return [row.why for row in rows]
 

@@ -35,8 +35,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def started(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A question to learn from and one held out, and a LoRA that writes a plan in form every second time."""
     folder = tmp_path_factory.mktemp("started")
-    asked = questions(folder / "data", 2, held_out=1)
-    return folder / "data", half_in_form(folder, weights, asked[:1])
+    every_question = questions(folder / "data", 2, held_out=1)
+    return folder / "data", half_in_form(folder, weights, every_question[:1])
 
 
 def finding_nothing() -> FakeServices:
@@ -57,10 +57,10 @@ def test_reward_increases(weights: Path, started: tuple[Path, Path], tmp_path: P
     earned = [line["rewards/tool_format/mean"] for line in steps]
     assert earned[0] < 0.8 < 0.85 < sum(earned[-4:]) / 4
     assert {f"rewards/{name}/mean" for name in NAMES} <= set(steps[0])
-    kept = run.rollouts()
-    assert [rollout.step for rollout in kept] == [step for step in range(7) for _ in range(8)]
-    assert LOOSE in {rollout.plan for rollout in kept[:8]}
-    assert LOOSE not in {rollout.plan for rollout in kept[-16:]}
+    rollouts = run.rollouts()
+    assert [rollout.step for rollout in rollouts] == [step for step in range(7) for _ in range(8)]
+    assert LOOSE in {rollout.plan for rollout in rollouts[:8]}
+    assert LOOSE not in {rollout.plan for rollout in rollouts[-16:]}
     assert [each.in_form for each in run.predictions(AFTER)] == [True]
     assert (run.path / ADAPTER / "adapter_model.safetensors").exists()
 
@@ -162,7 +162,7 @@ def break_off(
     run.begin(dump_config(config))
 
 
-def half_in_form(folder: Path, weights: Path, asked: Sequence[Question]) -> Path:
+def half_in_form(folder: Path, weights: Path, chosen_questions: Sequence[Question]) -> Path:
     """A LoRA that writes a plan in form about every second time."""
     options = model_options(GatewaySettings())
     chats = folder / "chats"
@@ -178,7 +178,7 @@ def half_in_form(folder: Path, weights: Path, asked: Sequence[Question]) -> Path
             source=Label.OWN,
             question=each.sample.question,
         )
-        for number, each in enumerate(asked)
+        for number, each in enumerate(chosen_questions)
         for label in (PLAN, LOOSE)
     ]
     write_samples(chats, Task.FILTER, samples)
@@ -202,17 +202,17 @@ def test_missing_training_questions_are_refused(weights: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("varied", "said"),
+    ("varied", "message"),
     [
         ({"batch_size": 16}, "The questions to learn from, 1, are too few .* 8 at most"),
         ({"batch_size": 8, "device_batch_size": 3}, "batch_size, 8, must be a multiple of .*, 3, times"),
     ],
 )
 def test_impossible_batch_is_refused(
-    weights: Path, tmp_path: Path, varied: dict[str, int], said: str
+    weights: Path, tmp_path: Path, varied: dict[str, int], message: str
 ) -> None:
     questions(tmp_path / "data", 1)
     config = grpo_config(tmp_path / "data", weights, **varied)
     run = begun(tmp_path / "run", config)
-    with pytest.raises(WrongConfig, match=said):
+    with pytest.raises(WrongConfig, match=message):
         tune(config, run, GatewaySettings())

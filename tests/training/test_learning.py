@@ -82,19 +82,19 @@ def test_only_the_tokens_that_the_assistant_is_to_write_carry_loss(learnt: Learn
 def test_training_prompts_equal_serving_prompts(learnt: Learnt, tmp_path: Path) -> None:
     sample = conversation(tmp_path, 1, Task.ANSWER, "Ada.")
     turn = Turn(sample.messages, tmp_path / sample.photo, sample.label)
-    asked, taught = learnt.chats.inputs([turn])["input_ids"][0], learnt.chats.training_inputs([turn])
+    prompt_ids, taught = learnt.chats.inputs([turn])["input_ids"][0], learnt.chats.training_inputs([turn])
     begins = int((taught["labels"][0] != NO_LOSS).nonzero()[0])
-    assert taught["input_ids"][0, :begins].equal(asked)
+    assert taught["input_ids"][0, :begins].equal(prompt_ids)
     prompt, reply = learnt.chats.length(turn)
-    assert (prompt, prompt + reply) == (len(asked), int(taught["input_ids"].shape[1]))
+    assert (prompt, prompt + reply) == (len(prompt_ids), int(taught["input_ids"].shape[1]))
 
 
 def test_eight_samples_of_each_task_are_learnt_by_heart(learnt: Learnt) -> None:
     losses = [line["loss"] for line in learnt.run.metrics() if "loss" in line]
     assert losses[-1] < 0.1 < 3 < losses[0]
-    said = predictions(learnt.adapted(), learnt.chats, learnt.mixture.train, 40, 8)
-    assert [each.said for each in said] == [each.label for each in said]
-    assert len(said) == 24
+    replies = predictions(learnt.adapted(), learnt.chats, learnt.mixture.train, 40, 8)
+    assert [each.said for each in replies] == [each.label for each in replies]
+    assert len(replies) == 24
 
 
 def test_merged_weights_give_the_logits_of_the_adapter(learnt: Learnt, tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_rollout_ends_at_the_stop_tag(tmp_path: Path) -> None:
 
 def test_rollouts_ignore_the_models_generation_config(tmp_path: Path) -> None:
     weights = tiny_qwen25_vl(tmp_path / "model")
-    told = json.loads((weights / "generation_config.json").read_text())
-    told |= {"do_sample": True, "top_k": 1, "repetition_penalty": 5.0}
-    (weights / "generation_config.json").write_text(json.dumps(told))
+    figures = json.loads((weights / "generation_config.json").read_text())
+    figures |= {"do_sample": True, "top_k": 1, "repetition_penalty": 5.0}
+    (weights / "generation_config.json").write_text(json.dumps(figures))
     config = sft_config(tmp_path, weights)
     loaded = load(config.model)
     model, chats = with_lora(loaded, config.lora, seed=0).train(), Chats(loaded.processor)
@@ -152,12 +152,14 @@ def test_greedy_tokens_have_probabilities(tmp_path: Path) -> None:
     )
     begin = chats.ids("Which tower is it?")
     longer = Ask((*begin, *begin), None, 12, frozen=True)
-    (told, _) = OwnWriter(trainer, chats, 0.0, 1.0, 8)([Ask(tuple(begin), None, 8, frozen=True), longer])
+    (continuation, _) = OwnWriter(trainer, chats, 0.0, 1.0, 8)(
+        [Ask(tuple(begin), None, 8, frozen=True), longer]
+    )
     with torch.no_grad(), model.eval().disable_adapter():
-        logits = model(input_ids=torch.tensor([begin + told.ids])).logits[0, len(begin) - 1 : -1]
+        logits = model(input_ids=torch.tensor([begin + continuation.ids])).logits[0, len(begin) - 1 : -1]
     logits[:, chats.unwritable] = -torch.inf
-    assert told.ids == logits.argmax(-1).tolist()
-    assert told.probabilities == pytest.approx(logits.softmax(-1).amax(-1).tolist(), abs=1e-4)
+    assert continuation.ids == logits.argmax(-1).tolist()
+    assert continuation.probabilities == pytest.approx(logits.softmax(-1).amax(-1).tolist(), abs=1e-4)
 
 
 def test_tokens_align_with_text_inside_characters(tmp_path: Path) -> None:
@@ -165,12 +167,12 @@ def test_tokens_align_with_text_inside_characters(tmp_path: Path) -> None:
     text = "Sévérac: 312 m — 高塔"
     ids = [*chats.ids(text), chats.tokenizer.eos_token_id]
     assert len(ids) > len(text)  # its letters are no tokens of so small a vocabulary
-    for kept in (ids, ids[:-2]):
-        tokens = Continuation(kept, [0.5] * len(kept)).tokens(chats.tokenizer)
-        said = chats.tokenizer.decode(kept, skip_special_tokens=True).encode()
-        spans = align(said, [token.data for token in tokens])
+    for part in (ids, ids[:-2]):
+        tokens = Continuation(part, [0.5] * len(part)).tokens(chats.tokenizer)
+        output = chats.tokenizer.decode(part, skip_special_tokens=True).encode()
+        spans = align(output, [token.data for token in tokens])
         assert spans is not None
-        assert b"".join(said[start:end] for start, end in spans) == said
+        assert b"".join(output[start:end] for start, end in spans) == output
 
 
 def test_batch_waits_for_present_members_only() -> None:

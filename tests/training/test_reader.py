@@ -43,12 +43,12 @@ def rows(folder: Path) -> Path:
 def squad(folder: Path) -> Path:
     """One article of two paragraphs; the second question has no answer."""
     texts = ("the harbour is blue and old .", "the tower is red and tall .")
-    asked = [
+    questions = [
         {"id": "1", "question": "what is blue ?", "is_impossible": False}
         | {"answers": [{"text": "harbour", "answer_start": 4}]},
         {"id": "2", "question": "who built it ?", "is_impossible": True, "answers": []},
     ]
-    paragraphs = [{"context": texts[0], "qas": asked}, {"context": texts[1], "qas": []}]
+    paragraphs = [{"context": texts[0], "qas": questions}, {"context": texts[1], "qas": []}]
     path = folder / "squad.json"
     path.write_text(json.dumps({"data": [{"title": "Harbour", "paragraphs": paragraphs}]}), "utf-8")
     return path

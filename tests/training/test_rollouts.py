@@ -64,8 +64,8 @@ class Scripted:
 
     def _line(self, ask: Ask) -> Continuation:
         ids = [*self._chats.ids(self._lines[ask.ends_with]), self._chats.tokenizer.eos_token_id]
-        kept = cut_at_end(ids, ask, self._chats.tokenizer)
-        return Continuation(kept, [0.75] * len(kept) if ask.frozen else None)
+        part = cut_at_end(ids, ask, self._chats.tokenizer)
+        return Continuation(part, [0.75] * len(part) if ask.frozen else None)
 
 
 def rolled(
@@ -73,14 +73,14 @@ def rolled(
     settings: GatewaySettings,
     chats: Chats,
     writer: Scripted,
-    asked: Sequence[Question],
+    some_questions: Sequence[Question],
 ) -> list[Trajectory]:
     """Rollouts by a scripted writer."""
 
     async def work() -> list[Trajectory]:
         async with open_platform(config, settings) as platform:
             roller = Roller(chats, writer, config.rollout_s)
-            return await roller.roll_out(platform, asked)
+            return await roller.roll_out(platform, some_questions)
 
     return anyio.run(work)
 
@@ -99,20 +99,20 @@ def own_words(chats: Chats, trajectory: Trajectory) -> list[str]:
 def test_rollout_follows_the_pipeline_and_masks_foreign_tokens(
     weights: Path, services: FakeServices, tmp_path: Path
 ) -> None:
-    (asked,) = questions(tmp_path / "data", 1)
+    (question,) = questions(tmp_path / "data", 1)
     chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
     writer = Scripted(chats, PLAN, KNOWLEDGE)
     with served(services) as settings, base_saying("It has 312 pages.") as base:
         config = grpo_config(tmp_path / "data", weights, base=base)
-        (trajectory,) = rolled(config, settings, chats, writer, [asked])
+        (trajectory,) = rolled(config, settings, chats, writer, [question])
     assert (trajectory.plan, trajectory.knowledge) == (PLAN, KNOWLEDGE)
     assert trajectory.answer == "It has 312 pages."
     assert own_words(chats, trajectory) == [PLAN + "<|im_end|>", KNOWLEDGE + "<|im_end|>"]
-    told = chats.tokenizer.decode(
+    prompt = chats.tokenizer.decode(
         [token for token, own in zip(trajectory.ids, trajectory.mask, strict=True) if not own]
     )
-    assert "TASK: from the pieces that were retrieved" in told
-    assert "has 312 pages" in told
+    assert "TASK: from the pieces that were retrieved" in prompt
+    assert "has 312 pages" in prompt
     assert [len(service.calls) for service in (services.cropper, services.image_search)] == [1, 2]
     assert not trajectory.failed
 
@@ -120,17 +120,17 @@ def test_rollout_follows_the_pipeline_and_masks_foreign_tokens(
 def test_answers_are_short_where_the_settings_ask_for_it(
     weights: Path, services: FakeServices, tmp_path: Path
 ) -> None:
-    (asked,) = questions(tmp_path / "data", 1)
+    (question,) = questions(tmp_path / "data", 1)
     chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
     with served(services) as settings, base_saying("It has 312 pages.") as base:
         config = grpo_config(tmp_path / "data", weights, base=base, short_answers=True)
-        (trajectory,) = rolled(config, settings, chats, Scripted(chats, PLAN, KNOWLEDGE), [asked])
+        (trajectory,) = rolled(config, settings, chats, Scripted(chats, PLAN, KNOWLEDGE), [question])
     assert trajectory.answer == "312"
 
 
 @pytest.mark.parametrize("build", [tiny_qwen25_vl, tiny_qwen3_vl])
 def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, tmp_path: Path) -> None:
-    (asked,) = questions(tmp_path / "data", 1)
+    (question,) = questions(tmp_path / "data", 1)
     config = grpo_config(tmp_path / "data", build(tmp_path / "model"))
     chats = Chats(load(config.model).processor)
     writer = Scripted(chats, PLAN, KNOWLEDGE)
@@ -145,21 +145,21 @@ def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, 
     with served(services) as settings, base_saying("312") as base, pytest.MonkeyPatch.context() as patch:
         patch.setattr(rollout.Member, "complete", listen)
         config = config.model_copy(update={"base": type(config.base)(**base)})
-        (trajectory,) = rolled(config, settings, chats, writer, [asked])
+        (trajectory,) = rolled(config, settings, chats, writer, [question])
     plan, knowledge = (prompt for prompt in sent if prompt.name in {rollout.PLAN, rollout.FILTER})
     for prompt, ask in zip((plan, knowledge), writer.asks, strict=True):
-        chat = Turn(messages_of(prompt), asked.photo)
+        chat = Turn(messages_of(prompt), question.photo)
         assert chats.inputs([chat])["input_ids"][0].tolist() == list(ask.ids)
     assert trajectory.prompt == writer.asks[0].ids
 
 
 def test_trajectory_has_answer_confidence(weights: Path, services: FakeServices, tmp_path: Path) -> None:
-    (asked,) = questions(tmp_path / "data", 1)
+    (question,) = questions(tmp_path / "data", 1)
     chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
 
     def confidence(writer: Scripted, base: dict[str, str]) -> float | None:
         (trajectory,) = rolled(
-            grpo_config(tmp_path / "data", weights, base=base), settings, chats, writer, [asked]
+            grpo_config(tmp_path / "data", weights, base=base), settings, chats, writer, [question]
         )
         assert bool(trajectory.answer) is (writer is not refusing)
         return trajectory.confidence
@@ -175,7 +175,7 @@ def test_trajectory_has_answer_confidence(weights: Path, services: FakeServices,
 
 
 def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: Path) -> None:
-    (asked,) = questions(tmp_path / "data", 1)
+    (question,) = questions(tmp_path / "data", 1)
     config = grpo_config(tmp_path / "data", weights)
     chats = Chats(load(config.model).processor)
     nobody = GatewaySettings(
@@ -186,7 +186,7 @@ def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: P
     )
     writer = Scripted(chats, PLAN, KNOWLEDGE)
     with pytest.raises(ServicesDown, match="image_search"):
-        rolled(config, nobody, chats, writer, [asked])
+        rolled(config, nobody, chats, writer, [question])
     assert [ask.frozen for ask in writer.asks] == [
         False,
         True,
@@ -194,7 +194,7 @@ def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: P
 
 
 def test_writer_errors_are_raised(weights: Path, services: FakeServices, tmp_path: Path) -> None:
-    (asked,) = questions(tmp_path / "data", 1)
+    (question,) = questions(tmp_path / "data", 1)
     config = grpo_config(tmp_path / "data", weights)
     chats = Chats(load(config.model).processor)
 
@@ -203,4 +203,4 @@ def test_writer_errors_are_raised(weights: Path, services: FakeServices, tmp_pat
             raise MemoryError("no room for the batch")
 
     with served(services) as settings, pytest.raises(MemoryError):
-        rolled(config, settings, chats, OutOfMemory(chats, PLAN, KNOWLEDGE), [asked])
+        rolled(config, settings, chats, OutOfMemory(chats, PLAN, KNOWLEDGE), [question])

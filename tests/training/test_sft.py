@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.training.made import conversation, sft_config, three_tasks, told, trained
+from tests.training.made import conversation, describe, sft_config, three_tasks, trained
 from tests.training.tiny_models import tiny_qwen3_vl, tiny_qwen25_vl
 from training import sft
 from training.chat import Chats, Turn, UnfitSample
@@ -134,7 +134,7 @@ def test_broken_rows_are_named_and_the_rest_is_learnt(weights: Path, tmp_path: P
     mixture = read_mixture(config, Chats(load(config.model).processor))
     assert [each.sample.id for each in mixture.train] == [good.id]
     assert {row.where for row in mixture.left_out} >= {"answer.jsonl, line 4", "answer.jsonl, line 5"}
-    why = " ".join(told(mixture.left_out))
+    why = " ".join(describe(mixture.left_out))
     for words in ("photos/4.png is missing", "to write", "control token"):
         assert words in why
     assert "interaction 2" in " ".join(row.where for row in mixture.left_out)
@@ -150,9 +150,9 @@ def test_held_out_samples_are_not_trained_on(weights: Path, tmp_path: Path) -> N
     assert [each.sample.task for each in mixture.held_out] == list(config.tasks)
     run = trained(config, tmp_path / "run")
     for when in (BEFORE, AFTER):
-        said: list[Prediction] = run.predictions(when)
-        assert {each.sample for each in said} <= held_out
-        assert all(0 < (each.confidence or 0) <= 1 for each in said)
+        predictions: list[Prediction] = run.predictions(when)
+        assert {each.sample for each in predictions} <= held_out
+        assert all(0 < (each.confidence or 0) <= 1 for each in predictions)
 
 
 def test_training_continues_from_an_adapter(weights: Path, tmp_path: Path) -> None:

@@ -86,11 +86,11 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for _, name, imported in ILLEGAL_IMPORTS:
         with (root / name).open("a") as source:
             source.write(f"\nimport {imported}\n")
-    said = " ".join(_lint_imports(root).stdout.partition("Broken contracts")[2].split())
+    output = " ".join(_lint_imports(root).stdout.partition("Broken contracts")[2].split())
     names = _contracts()
-    parts = re.split("|".join(f"({re.escape(name)}) -{{9,}}" for name in names.values()), said)
-    told = [part for part in parts if part is not None][1:]
-    by_name = dict(zip(told[::2], told[1::2], strict=True))
+    parts = re.split("|".join(f"({re.escape(name)}) -{{9,}}" for name in names.values()), output)
+    options = [part for part in parts if part is not None][1:]
+    by_name = dict(zip(options[::2], options[1::2], strict=True))
     return {contract: by_name.get(name, "") for contract, name in names.items()}
 
 

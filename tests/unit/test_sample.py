@@ -11,10 +11,10 @@ from evaluation.data.opening import open_dataset
 def test_each_file_has_the_size_and_hash_of_the_manifest() -> None:
     listed = json.loads((SAMPLE / "manifest.json").read_text("utf-8"))["files"]
     drawn = (path for path in SAMPLE.rglob("*") if path.is_file() and PAGES.parent not in path.parents)
-    found = {path.relative_to(SAMPLE).as_posix(): path for path in drawn}
-    assert set(found) - {"manifest.json", "README.md"} == set(listed)
+    results = {path.relative_to(SAMPLE).as_posix(): path for path in drawn}
+    assert set(results) - {"manifest.json", "README.md"} == set(listed)
     for name, expected in listed.items():
-        content = found[name].read_bytes()
+        content = results[name].read_bytes()
         assert {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()} == expected, name
 
 

@@ -95,7 +95,7 @@ def chat(sample: ConversationSample, data: Path) -> list[dict[str, Any]]:
     ]
 
 
-def said(server: Serving, lesson: Taught) -> dict[str, str]:
+def replies(server: Serving, lesson: Taught) -> dict[str, str]:
     """The likeliest reply to each sample, by its id."""
     replies = {}
     with httpx.Client(base_url=server.url, timeout=120) as http:
@@ -113,4 +113,4 @@ def test_a_trained_qwen_says_what_it_was_taught(
 ) -> None:
     lesson = taught(build(tmp_path / "base"), preset, tmp_path)
     with serving_preset(environment, lesson.preset, lesson.folder) as server:
-        assert said(server, lesson) == {sample.id: sample.label for sample in lesson.samples}
+        assert replies(server, lesson) == {sample.id: sample.label for sample in lesson.samples}

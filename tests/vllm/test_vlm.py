@@ -15,10 +15,11 @@ from pydantic import BaseModel, Field
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
+from chassis.http.client import Endpoint
 from chassis.resilience.deadlines import Deadline
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
-from gateway.llm.call import VlmCall, VlmEndpoint
+from gateway.llm.call import VlmCall
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import SCHEMA
@@ -61,7 +62,7 @@ async def calls(vllm: Serving) -> list[VlmCall]:
 async def client(vllm: Serving, calls: list[VlmCall]) -> AsyncIterator[VlmClient]:
     """Our client of it."""
     async with http_client() as http:
-        yield VlmClient(http, VlmEndpoint(vllm.url, vllm.model), calls.append)
+        yield VlmClient(http, Endpoint(vllm.url, vllm.model), calls.append)
 
 
 def photo(colour: tuple[int, int, int] = (200, 30, 30)) -> bytes:

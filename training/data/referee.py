@@ -16,13 +16,13 @@ from pydantic import Field
 
 from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
+from chassis.http.client import Endpoint
 from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Truth, is_answerable
 from evaluation.judging.model_judge import JudgeSettings
 from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.text import says
 from evaluation.judging.verdicts import Case, Judge, Judgement, Verdict
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.schemas import Structured
@@ -193,7 +193,7 @@ class ModelReferee(Referee):
 async def open_model(base_url: str, name: str) -> AsyncIterator[VlmClient]:
     """Open the judge's model for marks and wordings, with the settings of its verdicts."""
     settings = JudgeSettings()
-    endpoint = VlmEndpoint(base_url or settings.url, name or settings.model, settings.key.get_secret_value())
+    endpoint = Endpoint(base_url or settings.url, name or settings.model, settings.key.get_secret_value())
     async with http_client() as http:
         yield VlmClient(http, endpoint)
 

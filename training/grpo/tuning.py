@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 
 from chassis.http.calls import ServiceClient, http_client
+from chassis.http.client import Endpoint
 from evaluation.data.progress import bar
 from gateway.clients.services import PhotoRecipients, Services, weightless
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.pipelines.wiki_prf.model import plan_prompt
 from gateway.reasoners import model_options
@@ -143,7 +143,7 @@ async def open_platform(config: GrpoConfig, settings: GatewaySettings) -> AsyncI
         base = None
         if config.base.url:
             key = settings.vlm_key.get_secret_value()
-            base = VlmClient(http, VlmEndpoint(config.base.url, config.base.model, key))
+            base = VlmClient(http, Endpoint(config.base.url, config.base.model, key))
         missing = frozenset({"refusals"}) if config.short_answers else frozenset[str]()
         yield Platform(services, load_thresholds(), model_options(settings), base, missing)
 

@@ -204,7 +204,7 @@ class Encoder:
     """
 
     def __init__(self, qformer: QFormer, pairs: Sequence[Asked], batch_size: int, *, tuned: bool) -> None:
-        self._qformer, self._asked = qformer, pairs
+        self._qformer, self._pairs = qformer, pairs
         self._learning: list[Any] = []
         self.parameters: dict[str, Any] = {}
         self._features: Any = None
@@ -229,7 +229,7 @@ class Encoder:
         """Return float32 features (len(places), hidden), with gradients if the Q-Former learns."""
         if self._features is not None:
             return self._features[list(places)]
-        pairs = questions([self._asked[place] for place in places])
+        pairs = questions([self._pairs[place] for place in places])
         return self._qformer.question_states(self._qformer.prepare(pairs)).mean(dim=1)
 
     def learn(self, on: bool) -> None:

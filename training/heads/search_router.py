@@ -66,9 +66,9 @@ def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArt
     artefact: RouterArtefact | None = None
     if config.compare:
         curve = RouterArtefact.load(config.compare).curve
-        name, said = "artefact", np.array([curve.probability(vector) for vector in drafts.vectors])
+        name, probabilities = "artefact", np.array([curve.probability(vector) for vector in drafts.vectors])
     else:
-        artefact, said = fit_router(drafts, config.date, config.penalty)
+        artefact, probabilities = fit_router(drafts, config.date, config.penalty)
         name = "fitted, held out"
         run.write(ARTEFACT, artefact.model_dump_json(indent=2) + "\n")
         weights = ", ".join(f"{feature} {weight}" for feature, weight in artefact.coefficients.items())
@@ -76,7 +76,7 @@ def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArt
         run.say(f"the same in all drafts, so of no weight: {', '.join(artefact.constant) or 'none'}")
     figures = {
         each: confidence_figures(drafts.right, probability)
-        for each, probability in ((name, said), ("own confidence", drafts.confidence))
+        for each, probability in ((name, probabilities), ("own confidence", drafts.confidence))
     }
     for each, of_each in figures.items():
         run.say(f"{each}: AURC {of_each['aurc']:.3f}, calibration error {of_each['calibration_error']:.3f}")
@@ -136,7 +136,7 @@ def fit_router(drafts: Drafts, date: str, penalty: float = 1.0) -> tuple[RouterA
     vectors, labels = drafts.vectors, drafts.right
     weights = [round(float(weight), 4) + 0.0 for weight in _fit(vectors, labels, penalty)]
     unseen = held_out(drafts, penalty)
-    fitted, own = (confidence_figures(labels, said) for said in (unseen, drafts.confidence))
+    fitted, own = (confidence_figures(labels, probabilities) for probabilities in (unseen, drafts.confidence))
     artefact = RouterArtefact(
         format=1,
         date=date,

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
+from contracts.text_search import TextSearchRequest
 from gateway.clients.services import Services
 from gateway.pipelines.baselines.model import Findings, VlmBaselines, things_and_records
 from gateway.planning.latencies import Work
@@ -84,8 +85,8 @@ class DirectRagPipeline:
             if "text-search" not in self.missing:
                 pages = await evidence.find_pages(self.services, (query.question,), run)
             image_chars = round(run.plan.evidence_chars * IMAGE_SHARE)
-            things_found = things_and_records(await things.result(), run)
-            results = replace(things_found, pages=evidence.in_search_order(pages))
+            findings = things_and_records(await things.result(), run)
+            results = replace(findings, pages=evidence.in_search_order(pages))
             results = results.within(image_chars, run.plan.evidence_chars - image_chars)
             return await answer_from_search(self.reasoner, query, results, run)
 
@@ -174,7 +175,7 @@ class CragMmPipeline:
         run.explain.note(Stage.QUERY_REWRITE, search)
         hits, pages = run.plan.share_of_hits(self.pages), tuple[Evidence, ...]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
-            passages = await self.services.search_pages((search,), hits, deadline)
+            passages = await self.services.search_pages(TextSearchRequest(queries=[search], k=hits), deadline)
             pages = evidence.in_search_order([evidence.passage_evidence(each) for each in passages])
         run.explain.add_results(Stage.TEXT_SEARCH, pages)
         budget = run.plan.share_of_evidence(WEB_CONTEXT_TOKENS * CHARS_A_TOKEN)

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
+from contracts.text_search import TextSearchRequest
 from gateway.clients.services import Services
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner, some_of
 from gateway.planning.latencies import Work
@@ -129,7 +130,8 @@ class ThreeStepPipeline:
 
     async def _search_alone(self, query: str, chunks: int, deadline: Deadline) -> tuple[Evidence, ...]:
         """Return the best passage of each page that the query finds, in search order."""
-        passages = await self.services.search_pages((query,), chunks, deadline, depth=chunks)
+        request = TextSearchRequest(queries=[query], k=chunks, depth=chunks)
+        passages = await self.services.search_pages(request, deadline)
         return tuple(map(evidence.passage_evidence, passages))
 
     async def _rerank(

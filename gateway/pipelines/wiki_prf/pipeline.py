@@ -19,6 +19,7 @@ from PIL import ImageOps
 
 from chassis.images import ImageLimits, encode_picture, upright_rgb
 from contracts.answer import Route
+from contracts.text_search import ReadPagesRequest
 from gateway.clients.services import Services
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
@@ -214,12 +215,12 @@ async def article(services: Services, things: Sequence[Entity], run: Run) -> tup
 
 
 async def _whole_pages(services: Services, things: Sequence[Entity], run: Run) -> tuple[Evidence, ...]:
-    addresses = tuple(dict.fromkeys(thing.url for thing in things if thing.url))
+    addresses = list(dict.fromkeys(thing.url for thing in things if thing.url))
     pages: tuple[Evidence, ...] = ()
     if addresses:
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
-            passages = await services.read_pages(addresses, _MOST_PASSAGES, deadline)
-            pages = evidence.chunks_of(passages)
+            request = ReadPagesRequest(addresses=addresses, k=_MOST_PASSAGES)
+            pages = evidence.chunks_of(await services.search_pages(request, deadline))
         run.explain.add_results(Stage.TEXT_SEARCH, pages)
     return pages
 
@@ -238,11 +239,7 @@ async def caption_articles(
     if things:
         run.explain.note(Stage.CROP_SEARCH, (f"{PhotoTool.CAPTION}: {thing.name}" for thing in things))
         return await article(services, things, run)
-    hits, passages = min(articles, run.plan.text_hits), tuple[Evidence, ...]()
-    async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
-        passages = await evidence.search_pages(services, (description,), hits, deadline)
-    run.explain.add_results(Stage.TEXT_SEARCH, passages)
-    return passages
+    return await evidence.find_pages(services, (description,), run, most=articles)
 
 
 async def ground(

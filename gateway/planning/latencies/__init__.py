@@ -50,6 +50,10 @@ class StageLatency:
         return self.fixed_ms + self.item_ms * items
 
 
+UNLISTED = StageLatency(fixed_ms=2.0)
+"""A stage that a table does not list: a rule, which calls neither a service nor a model."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelStage:
     """A stage that asks the vision-language model: its usual prompt and reply, in tokens.
@@ -106,10 +110,8 @@ class Latencies:
     stage_vlms: dict[Stage, VlmSpeed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` where a stage or a service is missing."""
-        missing = [stage for stage in WORKING if stage not in self.stages]
-        if missing:
-            raise ValueError(f"stages.{missing[0]} is missing")
+        """Add the stages that are not listed. Raises `ValueError` if a service is missing."""
+        object.__setattr__(self, "stages", {**dict.fromkeys(WORKING, UNLISTED), **self.stages})
         if "reader" not in self.services:
             raise ValueError("services.reader is missing")
 

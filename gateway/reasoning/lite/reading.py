@@ -8,7 +8,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind
 from gateway.reasoning.lite.question import About, ParsedQuestion, is_about
 from gateway.reasoning.port import Read
-from gateway.state import Entity, Evidence, PhotoText, Quote, Reading, Reply, TextLine, ToRead
+from gateway.state import Entity, Evidence, PhotoText, Quote, Reading, Reply, ToRead
 from language.identification import NOISE_BELOW, plausibility
 from language.names import agreement, coverage
 
@@ -46,22 +46,17 @@ def readable(photo_text: PhotoText) -> PhotoText:
     return PhotoText(tuple(line for line in lines if plausibility(line.text, line.score) >= NOISE_BELOW))
 
 
-def print_passage(printed: PhotoText) -> ToRead:
-    """The print, for the reader; what addresses the answerer is an order and says nothing of the thing."""
-    lines = tuple(line for line in printed.lines if not orders_answer(line.text))
-    text = PhotoText(lines)
-    return ToRead(text.plain, "", CitationKind.PHOTO, tuple(line.box for line in lines))
-
-
 def printed_name(printed: PhotoText) -> Entity | None:
     """Return the thing that the photo's largest lines may name; None where they are small, or no name."""
-    clear = [line for line in printed.lines if line.score >= CLEAR and _may_name(line)]
-    tallest = max(map(_height, clear), default=0.0)
-    title = [line for line in clear if _height(line) >= _LARGEST * tallest]
+    clear = [line for line in printed.lines if line.score >= CLEAR and _may_name(line.text)]
+    heights = [line.box[3] - line.box[1] for line in clear]
+    least = _LARGEST * max(heights, default=0.0)
+    title = [line for line, height in zip(clear, heights, strict=True) if height >= least]
     if sum(len(line.text.split()) for line in title) > _MOST_WORDS:
         title = title[:1]  # print of one size: its first line is its title
     name = " ".join(line.text.strip(" .,:;|") for line in title)
-    area = sum(_height(line) * (line.box[2] - line.box[0]) for line in title)
+    boxes = (line.box for line in title)
+    area = sum((bottom - top) * (right - left) for left, top, right, bottom in boxes)
     if area < _LEAST_AREA or not 0 < len(name.split()) <= _MOST_WORDS:
         return None
     score = sum(line.score for line in title) / len(title)
@@ -82,13 +77,9 @@ def best_candidate(candidates: Sequence[Entity], printed: PhotoText) -> Entity |
     return max(plausible, key=lambda each: (shares[each.name] >= AGREES, each.probability), default=None)
 
 
-def _may_name(line: TextLine) -> bool:
-    letters = sum(character.isalpha() for character in line.text)
-    return letters >= 3 and 2 * letters > len(line.text) and _ADDRESS.search(line.text) is None
-
-
-def _height(line: TextLine) -> float:
-    return line.box[3] - line.box[1]
+def _may_name(text: str) -> bool:
+    letters = sum(character.isalpha() for character in text)
+    return letters >= 3 and 2 * letters > len(text) and _ADDRESS.search(text) is None
 
 
 def orders_answer(text: str) -> bool:
@@ -146,8 +137,10 @@ def _passages(
     names = question.names if question.about in (About.NAMED, About.SPOKEN) else ()
     for index, item in enumerate(evidence):
         if item.kind is CitationKind.PHOTO:
-            if printed.lines:
-                yield index, print_passage(printed)
+            if printed.lines:  # a line that addresses the answerer says nothing of the thing
+                signs = PhotoText(tuple(line for line in printed.lines if not orders_answer(line.text)))
+                boxes = tuple(line.box for line in signs.lines)
+                yield index, ToRead(signs.plain, "", CitationKind.PHOTO, boxes)
             continue
         printed_on_it = (agreement(item.title, printed.plain) or 0.0) >= AGREES
         of_it = thing is not None and item.entity in (None, thing.name)

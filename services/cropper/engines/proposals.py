@@ -98,7 +98,7 @@ SHORTEST_LINE = 0.1
 def contour_quads(view: View) -> Quads:
     """Quadrilaterals that contours of edges and of flat areas come down to; (n, 4, 2)."""
     smallest = SMALLEST_SHARE * view.width * view.height
-    quads_found: list[Quad] = []
+    outlines: list[Quad] = []
     for binary in (*edge_maps(view), *_flat_areas(view), *_busy_areas(view)):
         contours, _ = cv2.findContours(binary, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
         boxes = [cv2.boundingRect(contour) for contour in contours]
@@ -108,8 +108,8 @@ def contour_quads(view: View) -> Quads:
         ]
         large = sorted((pair for pair in sized if pair[0] >= smallest), key=lambda pair: -pair[0])
         for _, contour in large[:MOST_CONTOURS]:
-            quads_found.extend(_four_sided(contour))
-    quads = np.stack(quads_found) if quads_found else np.zeros((0, 4, 2), np.float32)
+            outlines.extend(_four_sided(contour))
+    quads = np.stack(outlines) if outlines else np.zeros((0, 4, 2), np.float32)
     return quads[reasonable(quads, smallest)]
 
 

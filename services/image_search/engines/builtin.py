@@ -94,8 +94,8 @@ class BuiltinImageSearch:
                 return []
             return self._search_photo(photos[index], index, collection)
 
-        found = work_in_threads(look, range(len(photos)), _AT_ONCE)
-        return [each for photo in found for each in photo]
+        results = work_in_threads(look, range(len(photos)), _AT_ONCE)
+        return [each for photo in results for each in photo]
 
     def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol: local features know no words."""

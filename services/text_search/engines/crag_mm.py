@@ -50,19 +50,19 @@ class CragMmTextSearch:
         There are fewer pages than chunks: pages are told apart after the chunks are counted.
         """
         best: dict[str, Neighbour] = {}
-        found_by: dict[str, list[int]] = {}
+        query_indexes: dict[str, list[int]] = {}
         for place, vector in enumerate(self._encoder.queries(list(map(sendable, queries)))):
             for chunk in self._index.nearest(vector, depth or k):
                 url = web_url(_text(chunk, "page_url") or _parts(chunk.id)[0])
                 if not url.startswith(("http://", "https://")):
                     continue
-                if place not in found_by.setdefault(url, []):
-                    found_by[url].append(place)
+                if place not in query_indexes.setdefault(url, []):
+                    query_indexes[url].append(place)
                 if url not in best or chunk.cosine > best[url].cosine:
                     best[url] = chunk
         ordered = sorted(best.items(), key=lambda each: -each[1].cosine)[:k]
         return [
-            FusedHit(self._passage(url, chunk), chunk.cosine, tuple(found_by[url]))
+            FusedHit(self._passage(url, chunk), chunk.cosine, tuple(query_indexes[url]))
             for url, chunk in until_cancelled(ordered)
         ]
 

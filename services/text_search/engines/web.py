@@ -189,8 +189,8 @@ class WebTextSearch:
             scores = [
                 sum(idf[term] * each[term] for term in terms if term in each) for terms in queries_terms
             ]
-            found_by = tuple(index for index, score in enumerate(scores) if score > 0)
-            hits.append(FusedHit(passage, max(scores, default=0.0), found_by))
+            query_indexes = tuple(index for index, score in enumerate(scores) if score > 0)
+            hits.append(FusedHit(passage, max(scores, default=0.0), query_indexes))
         best: list[FusedHit] = []
         taken: Counter[str] = Counter()
         for hit in sorted(hits, key=lambda hit: -hit.score):

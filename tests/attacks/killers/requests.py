@@ -36,11 +36,11 @@ async def _forty(course: Course) -> None:
 
 def _scans(course: Course) -> bytes:
     photo = ("photo.jpg", many_scans(7_000, 7_048, 700), "image/jpeg")
-    asked = {"question": "what is this?", "deadline_ms": "1000"}
-    return course.post("/answer", data=asked, files={"image": photo})
+    question = {"question": "what is this?", "deadline_ms": "1000"}
+    return course.post("/answer", data=question, files={"image": photo})
 
 
-async def _asked(course: Course) -> None:
+async def _ask_well(course: Course) -> None:
     data = _scans(course)
     await asyncio.gather(course.send(data), course.send(data))
 
@@ -77,10 +77,10 @@ def _small_print(word: str) -> bytes:
 
 
 async def _dense(course: Course) -> None:
-    asked = {"question": "what does it say?", "deadline_ms": "3000"}
+    question = {"question": "what does it say?", "deadline_ms": "3000"}
     page = ("page.png", _dense_page(), "image/png")
     for turn in range(3):
-        await course.send(course.post("/answer", data=asked, files={"image": page}))
+        await course.send(course.post("/answer", data=question, files={"image": page}))
         other = ("print.png", _small_print(f"open {turn}"), "image/png")
         began = time.monotonic()
         reply = await course.send(request("POST", "/v1/ocr", files={"image": other}), "ocr", 90)
@@ -99,10 +99,10 @@ async def _flood(course: Course) -> None:
             turn = 0
             while time.monotonic() < until:
                 turn += 1
-                asked = {"question": f"how high is tower {place}-{turn}?", "deadline_ms": 20_000}
+                question = {"question": f"how high is tower {place}-{turn}?", "deadline_ms": 20_000}
                 began = time.monotonic()
                 try:
-                    status = (await client.post(f"{course.target.url}/answer", json=asked)).status_code
+                    status = (await client.post(f"{course.target.url}/answer", json=question)).status_code
                 except httpx.HTTPError:
                     status = 0
                 course.count(status, time.monotonic() - began)
@@ -113,7 +113,7 @@ async def _flood(course: Course) -> None:
 
 
 KILLERS = (
-    Attack("scans", "2 JPEGs of 700 scans, 7000 x 7048, deadline 1 s", _asked),
+    Attack("scans", "2 JPEGs of 700 scans, 7000 x 7048, deadline 1 s", _ask_well),
     Attack("scans-left", "the same, and gone after a second", _left),
     Attack("chat", "chat, messages [1,1,1,…] of 30 MB", _chat),
     Attack("thresholds", "/answer, wrong thresholds of 30 MB", _thresholds),

@@ -19,7 +19,7 @@ Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 async def opened(course: Course, count: int, data: bytes = b"") -> list[Opened]:
     """Connections on which so much is sent and no more; those that the server refuses are left out."""
-    found: list[Opened] = []
+    results: list[Opened] = []
     for _ in range(count):
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(5):
@@ -27,8 +27,8 @@ async def opened(course: Course, count: int, data: bytes = b"") -> list[Opened]:
                 if data:
                     writer.write(data)
                     await writer.drain()
-                found.append((reader, writer))
-    return found
+                results.append((reader, writer))
+    return results
 
 
 async def still_open(connections: list[Opened]) -> int:
@@ -99,11 +99,11 @@ def _small_disk(target: Target) -> Iterator[None]:
 
 
 async def _uploads(course: Course) -> None:
-    asked = {"question": "what is this?", "deadline_ms": "8000"}
-    whole = course.post("/answer", data=asked, files={"image": ("photo.jpg", noise(_UPLOAD + 50_000))})
+    question = {"question": "what is this?", "deadline_ms": "8000"}
+    whole = course.post("/answer", data=question, files={"image": ("photo.jpg", noise(_UPLOAD + 50_000))})
     held = await opened(course, 13, whole[:_UPLOAD])
     await asyncio.sleep(2)
-    good = course.post("/answer", data=asked, files={"image": ("photo.jpg", _large_photo(), "image/jpeg")})
+    good = course.post("/answer", data=question, files={"image": ("photo.jpg", _large_photo(), "image/jpeg")})
     for _ in range(3):
         reply = await course.send(good, give_up_s=30)
         if reply.status != 200:

@@ -40,25 +40,25 @@ def test_the_committed_files_are_what_the_plan_writes(shipped: Proposal) -> None
 
 
 def test_voice_env_is_all_that_voice_changes() -> None:
-    without, found = (
+    without, results = (
         {name: value for each in environment(propose(file, 10_000)).values() for name, value in each.items()}
         for file in (read(SHIPPED), read(SHIPPED, voice=True))
     )
-    changes = {name: value for name, value in found.items() if without.get(name) != value}
+    changes = {name: value for name, value in results.items() if without.get(name) != value}
     assert changes == read_env(SHIPPED.parent / "voice.env")
 
 
 def test_the_table_has_each_card_and_the_options_of_the_model_server() -> None:
-    status, said = plan(SHIPPED, "--cards", 2, "--voice")
+    status, output = plan(SHIPPED, "--cards", 2, "--voice")
     assert status == 0
-    assert "l40s: llama-3.2-11b-vision-fp8 on 2 cards of 48 GB" in said
-    rows = [line.split()[:2] for line in said.splitlines()]
+    assert "l40s: llama-3.2-11b-vision-fp8 on 2 cards of 48 GB" in output
+    rows = [line.split()[:2] for line in output.splitlines()]
     assert ["0", "vlm"] in rows
     assert ["1", "reranker"] in rows
-    assert "vLLM: --gpu-memory-utilization 0.601 --max-model-len 16384 --max-num-seqs 10" in said
-    assert "stt: whisper.cpp-cuda" in said
-    assert "10 questions at once" in said
-    assert max(map(len, said.splitlines())) <= 80
+    assert "vLLM: --gpu-memory-utilization 0.601 --max-model-len 16384 --max-num-seqs 10" in output
+    assert "stt: whisper.cpp-cuda" in output
+    assert "10 questions at once" in output
+    assert max(map(len, output.splitlines())) <= 80
 
 
 def test_whisper_by_vllm_gets_its_share(tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ def test_services_and_gateway_accept_their_variables(
 
 def test_a_model_on_the_cpu_is_told_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_cpu = {"engine": "bge", "gpu": "cpu", "concurrency": 12, "batch": 4}
-    found = propose(read(changed(tmp_path, {"services.text_search": on_cpu})), 10_000)
-    for name, value in environment(found)["text_search"].items():
+    result = propose(read(changed(tmp_path, {"services.text_search": on_cpu})), 10_000)
+    for name, value in environment(result)["text_search"].items():
         monkeypatch.setenv(name, value)
     settings = TextSearchSettings()
     assert (settings.device, settings.max_batch, settings.pool_size.workers) == ("cpu", 4, 12)

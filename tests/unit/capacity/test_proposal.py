@@ -39,9 +39,9 @@ def test_a_card_without_fp8_computes_in_bf16(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 def test_every_preset_fits_on_one_card_beside_the_small_models(tmp_path: Path, preset: Preset) -> None:
-    found = proposal(tmp_path, {"vlm.preset": preset.name})
-    memory_gb, vlm = found.file.node.memory_gb, found.vlm
-    assert sum(found.parts(0).values()) == pytest.approx(memory_gb)
+    result = proposal(tmp_path, {"vlm.preset": preset.name})
+    memory_gb, vlm = result.file.node.memory_gb, result.vlm
+    assert sum(result.parts(0).values()) == pytest.approx(memory_gb)
     assert 1 <= vlm.sequences <= preset.most_sequences
     assert least_context(preset) <= vlm.context <= preset.context
     half_full = vlm.sequences * preset.sequence_gb(min(vlm.context, USUAL_CONTEXT) / 2)
@@ -54,9 +54,9 @@ def test_voice_on_the_cpu_takes_no_memory_of_a_card(tmp_path: Path) -> None:
         "voice.stt": {"preset": "whisper.cpp", "gpu": "cpu"},
         "voice.tts": {"preset": "kokoro", "gpu": "cpu"},
     }
-    found = proposal(tmp_path, on_cpu, voice=True)
-    assert found.layout.services["stt"] is found.layout.services["tts"] is None
-    assert found.vlm == proposal(tmp_path).vlm
+    result = proposal(tmp_path, on_cpu, voice=True)
+    assert result.layout.services["stt"] is result.layout.services["tts"] is None
+    assert result.vlm == proposal(tmp_path).vlm
 
 
 def test_sequences_are_those_of_the_file_where_they_fit_and_else_the_preset_s(tmp_path: Path) -> None:
@@ -73,15 +73,15 @@ def test_a_small_card_has_a_shorter_context(tmp_path: Path) -> None:
 
 
 def test_small_models_are_on_a_card_of_their_own_where_there_is_one(tmp_path: Path) -> None:
-    found = proposal(tmp_path, {"node.cards": 2})
-    assert found.layout.vlm == 0
-    assert set(found.layout.services.values()) == {1, None}
+    result = proposal(tmp_path, {"node.cards": 2})
+    assert result.layout.vlm == 0
+    assert set(result.layout.services.values()) == {1, None}
 
 
 def test_pinned_processes_stay_on_their_cards(tmp_path: Path) -> None:
-    found = proposal(tmp_path, {"node.cards": 2, "services.reranker.gpu": 0, "vlm.gpu": 1})
-    assert found.layout.services["reranker"] == 0
-    assert found.layout.vlm == 1
+    result = proposal(tmp_path, {"node.cards": 2, "services.reranker.gpu": 0, "vlm.gpu": 1})
+    assert result.layout.services["reranker"] == 0
+    assert result.layout.vlm == 1
     with pytest.raises(WrongSettings, match=r"the gpu of reranker is 1; the last card is 0\."):
         proposal(tmp_path, {"services.reranker.gpu": 1})
 

@@ -7,12 +7,11 @@ import anyio
 import pytest
 
 from chassis.errors import DependencyUnavailable, LoreglassError
-from chassis.resilience.breaker import Breaker, BreakerState
+from chassis.resilience.breaker import Breaker, BreakerState, RetryBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard, GuardEvent, Outcome
 from chassis.resilience.limits import GradientLimit
-from chassis.resilience.retries import RetryBudget
 
 Work = Callable[[], Awaitable[str]]
 FAILURES_TO_OPEN = 3

@@ -31,7 +31,7 @@ class Host:
     """`asked`: how often for each path. `closing` is set when the test ends."""
 
     url: str
-    asked: Counter[str] = field(default_factory=Counter)
+    requests: Counter[str] = field(default_factory=Counter)
     closing: threading.Event = field(default_factory=threading.Event)
 
 
@@ -42,7 +42,7 @@ def picture_host() -> Iterator[Host]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            host.asked[self.path] += 1
+            host.requests[self.path] += 1
             behave = _BEHAVIOURS.get(self.path)
             try:
                 behave(self, host) if behave else _show(self)
@@ -89,7 +89,7 @@ def _drip(handler: BaseHTTPRequestHandler, host: Host) -> None:
 
 def _busy(handler: BaseHTTPRequestHandler, host: Host) -> None:
     """Twice, then no longer."""
-    if host.asked["/busy"] <= 2:
+    if host.requests["/busy"] <= 2:
         _reply(handler, 429, {"Retry-After": "0", "Content-Length": "0"})
     else:
         body = picture("gold")

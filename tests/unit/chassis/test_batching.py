@@ -134,12 +134,12 @@ def test_a_call_that_nobody_waits_for_never_reaches_the_model(threads: ThreadPoo
         gone, stays = Call(Deadline.after_ms(NEVER_MS)), Call(Deadline.after_ms(NEVER_MS))
         left = threads.submit(for_caller, batcher, gone, [50])
         late = threads.submit(for_caller, batcher, Call(Deadline.after_ms(10, lambda: now[0])), [55])
-        kept = threads.submit(for_caller, batcher, stays, [60])
+        unaffected = threads.submit(for_caller, batcher, stays, [60])
         wait_until_pending(batcher, 3)
         gone.leave()
         now[0] = 1.0
         model.go.set()
-        assert kept.result() == [120]
+        assert unaffected.result() == [120]
         for abandoned in (left, late):
             with pytest.raises(Abandoned):
                 abandoned.result()

@@ -116,9 +116,9 @@ def test_every_reference_of_an_openapi_document_leads_somewhere(name: str) -> No
         if isinstance(node, dict):
             for key, each in node.items():
                 if key == "$ref":
-                    found: Any = described
+                    result: Any = described
                     for part in each.removeprefix("#/").split("/"):
-                        found = found[part]
+                        result = result[part]
                 check(each)
         elif isinstance(node, list):
             for each in node:
@@ -199,7 +199,7 @@ PHOTO = b'--XX\r\nContent-Disposition: form-data; name="image"; filename="a.jpg"
 END = b"--XX--\r\n"
 
 
-async def sent(body: bytes, boundary: str = "XX") -> tuple[int, list[str]]:
+async def sent(body: bytes, kind: str = "multipart/form-data; boundary=XX") -> tuple[int, list[str]]:
     app = FastAPI()
 
     @app.post("/")
@@ -208,9 +208,8 @@ async def sent(body: bytes, boundary: str = "XX") -> tuple[int, list[str]]:
             return list(form)
 
     async with AsyncClient(transport=ASGITransport(app), base_url="http://here") as client:
-        kind = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
         try:
-            reply = await client.post("/", content=body, headers=kind)
+            reply = await client.post("/", content=body, headers={"Content-Type": kind} if kind else {})
         except LoreglassError as error:
             return problem_of(error).status, []
     return reply.status_code, reply.json()
@@ -231,6 +230,13 @@ async def test_a_whole_form_has_its_parts() -> None:
 )
 async def test_a_form_that_broke_off_is_refused_and_not_read_without_its_last_part(body: bytes) -> None:
     assert await sent(body) == (400, [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("", 415), ("text/plain; boundary=XX", 415), ("multipart/form-data", 400)]
+)
+async def test_a_body_that_names_no_form_or_no_boundary_is_refused(kind: str, status: int) -> None:
+    assert await sent(PART + END, kind) == (status, [])
 
 
 @pytest.mark.parametrize("body", [PHOTO + PHOTO, PART * 3, PART.replace(b"how", b"how" * 99)])

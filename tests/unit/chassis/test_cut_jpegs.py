@@ -33,12 +33,12 @@ SCAN = PHOTO.index(b"\xff\xda")
 
 def kinds(jpeg: bytes) -> list[int]:
     """Of all markers but restarts, read by a walk of the test's own."""
-    found, at = [jpeg[1]], 2
+    results, at = [jpeg[1]], 2
     while jpeg[at + 1] != 0xDA:
-        found.append(jpeg[at + 1])
+        results.append(jpeg[at + 1])
         at += 2 + int.from_bytes(jpeg[at + 2 : at + 4])
     at += 2 + int.from_bytes(jpeg[at + 2 : at + 4])
-    return [*found, 0xDA, *(each[1] for each in re.findall(rb"\xff[^\x00\xd0-\xd7]", jpeg[at:]))]
+    return [*results, 0xDA, *(each[1] for each in re.findall(rb"\xff[^\x00\xd0-\xd7]", jpeg[at:]))]
 
 
 def pixels(jpeg: bytes) -> np.ndarray:
@@ -49,9 +49,9 @@ def pixels(jpeg: bytes) -> np.ndarray:
 def assert_cut(data: bytes) -> bytes:
     sent = cut_clean(data, LIMITS, 1_600)
     assert sent is not None
-    found = kinds(sent.jpeg)
-    assert set(found) <= LEFT
-    assert [found.count(each) for each in (0xD8, 0xE0, 0xC0, 0xDA, 0xD9)] == [1] * 5
+    result = kinds(sent.jpeg)
+    assert set(result) <= LEFT
+    assert [result.count(each) for each in (0xD8, 0xE0, 0xC0, 0xDA, 0xD9)] == [1] * 5
     assert sent.jpeg.endswith(b"\xff\xd9")
     assert np.array_equal(pixels(sent.jpeg), pixels(data))
     return sent.jpeg

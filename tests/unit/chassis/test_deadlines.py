@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chassis.errors import DeadlineExceeded
+from chassis.resilience.breaker import RetryBudget
 from chassis.resilience.deadlines import Deadline
-from chassis.resilience.retries import RetryBudget
 from tests.virtual_time import ManualClock
 
 

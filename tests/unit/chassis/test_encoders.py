@@ -45,11 +45,11 @@ def test_the_weights_are_those_of_the_card(
 
 
 def test_texts_that_mean_the_same_lie_close(encoder: SentenceEncoder) -> None:
-    asked, same, other = encoder.queries(
+    query, same, other = encoder.queries(
         ["How heavy is the kettle?", "Its weight is 1.2 kg when empty.", "Cats sleep for most of the day."]
     )
-    assert np.linalg.norm(asked) == pytest.approx(1, abs=1e-5)
-    assert asked @ same > 2 * abs(asked @ other)
+    assert np.linalg.norm(query) == pytest.approx(1, abs=1e-5)
+    assert query @ same > 2 * abs(query @ other)
 
 
 def test_a_vector_does_not_depend_on_what_else_is_encoded(encoder: SentenceEncoder) -> None:

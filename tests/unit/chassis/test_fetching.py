@@ -69,16 +69,16 @@ async def test_a_name_with_one_private_address_among_public_ones_is_refused() ->
 
 async def test_the_address_that_was_checked_is_the_one_that_is_connected_to(host: Host) -> None:
     """A name that is asked for twice could lead elsewhere the second time (DNS rebinding)."""
-    asked = []
+    hosts = []
 
     async def once(name: str, port: int) -> Sequence[str]:
-        asked.append(name)
-        return ["127.0.0.1"] if len(asked) == 1 else ["169.254.169.254"]
+        hosts.append(name)
+        return ["127.0.0.1"] if len(hosts) == 1 else ["169.254.169.254"]
 
     patient = PublicFetcher(is_allowed=lambda address: address == "127.0.0.1", resolve=once)
     port = host.url.rpartition(":")[2]
     assert await patient.fetch(f"http://pictures.example:{port}/red.jpg") == picture("red")
-    assert asked == ["pictures.example"]
+    assert hosts == ["pictures.example"]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ async def test_a_host_that_misbehaves_is_given_up_with_a_sentence(
 
 async def test_a_busy_host_is_asked_again_when_it_says_so(host: Host) -> None:
     assert await fetcher().fetch(f"{host.url}/busy") == picture("gold")
-    assert host.asked["/busy"] == 3
+    assert host.requests["/busy"] == 3
 
 
 async def test_a_host_that_is_not_there_is_a_sentence() -> None:

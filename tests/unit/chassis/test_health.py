@@ -150,10 +150,10 @@ async def test_who_hammers_is_told_the_latest_and_never_an_old_one(looks: Looks)
 async def test_who_asks_while_a_look_is_under_way_shares_it(looks: Looks) -> None:
     looks.through = anyio.Event()
     shared = SingleFlight[int](at_once=100, every_s=1.0, clock=looks.clock)
-    found: list[int] = []
+    results: list[int] = []
 
     async def ask() -> None:
-        found.append(await shared.get(looks.look))
+        results.append(await shared.get(looks.look))
 
     async with anyio.create_task_group() as group:
         for _ in range(50):
@@ -161,7 +161,7 @@ async def test_who_asks_while_a_look_is_under_way_shares_it(looks: Looks) -> Non
         while not looks.begun:
             await checkpoint()
         looks.through.set()
-    assert found == [1] * 50
+    assert results == [1] * 50
 
 
 async def test_the_others_are_answered_when_the_one_who_began_leaves(looks: Looks) -> None:

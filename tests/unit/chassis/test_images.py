@@ -166,8 +166,10 @@ def quarters(pixels: np.ndarray) -> tuple[str, str, str, str]:
     names = {RED: "red", BLUE: "blue", GREEN: "green", WHITE: "white"}
     height, width, _ = pixels.shape
     places = [(height * row // 4, width * column // 4) for row in (1, 3) for column in (1, 3)]
-    found = [min(names, key=lambda each: np.abs(pixels[place].astype(int) - each).sum()) for place in places]
-    top_left, top_right, bottom_left, bottom_right = (names[each] for each in found)
+    results = [
+        min(names, key=lambda each: np.abs(pixels[place].astype(int) - each).sum()) for place in places
+    ]
+    top_left, top_right, bottom_left, bottom_right = (names[each] for each in results)
     return top_left, top_right, bottom_left, bottom_right
 
 
@@ -203,9 +205,9 @@ def test_nothing_that_was_written_beside_the_pixels_is_kept() -> None:
     original = pictures.located_jpeg()
     assert pictures.MARKER in original
     clean = clean_image(original, LIMITS, max_side=1600)
-    with Image.open(io.BytesIO(clean.jpeg)) as kept:
-        assert not kept.getexif()
-        assert set(kept.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
+    with Image.open(io.BytesIO(clean.jpeg)) as picture:
+        assert not picture.getexif()
+        assert set(picture.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
     assert b"GPS" not in clean.jpeg
     assert b"Exif" not in clean.jpeg
 

@@ -152,12 +152,12 @@ async def test_a_process_that_reads_nothing_is_ended(
 async def test_a_process_is_told_no_secrets(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
 ) -> None:
-    told = tmp_path / "told"
-    monkeypatch.setattr(sys, "executable", script(tmp_path, f"env > {told}; exit 1"))
+    env_file = tmp_path / "told"
+    monkeypatch.setattr(sys, "executable", script(tmp_path, f"env > {env_file}; exit 1"))
     monkeypatch.setenv("LOREGLASS_GATEWAY_STT_KEY", "hush")
     with pytest.raises(Overloaded):
         await ours.clean(PHOTO)
-    assert "hush" not in told.read_text()
+    assert "hush" not in env_file.read_text()
 
 
 async def test_a_process_that_fails_by_itself_is_not_the_photo_s_fault(

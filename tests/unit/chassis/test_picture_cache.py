@@ -53,29 +53,29 @@ def test_what_is_no_sound_picture_is_not_kept(tmp_path: Path, data: bytes, why: 
 def test_a_picture_is_fetched_once_also_by_a_later_run(host: Host, tmp_path: Path) -> None:
     url = f"{host.url}/yellow.jpg"
     for _ in range(2):
-        found = cache(tmp_path).fetch([url, url])
-        path = found[url]
+        result = cache(tmp_path).fetch([url, url])
+        path = result[url]
         assert isinstance(path, Path)
         assert path.read_bytes() == picture("yellow")
-    assert host.asked["/yellow.jpg"] == 1
+    assert host.requests["/yellow.jpg"] == 1
 
 
 def test_what_cannot_be_fetched_is_asked_for_once_in_a_run(host: Host, tmp_path: Path) -> None:
     url = f"{host.url}/gone"
-    kept = cache(tmp_path)
-    before = host.asked["/gone"]
-    assert [kept.fetch([url])[url] for _ in range(2)] == ["The host answered with status 404."] * 2
-    assert host.asked["/gone"] == before + 1
+    pictures = cache(tmp_path)
+    before = host.requests["/gone"]
+    assert [pictures.fetch([url])[url] for _ in range(2)] == ["The host answered with status 404."] * 2
+    assert host.requests["/gone"] == before + 1
     cache(tmp_path).fetch([url])
-    assert host.asked["/gone"] == before + 2
+    assert host.requests["/gone"] == before + 2
 
 
 def test_many_are_fetched_and_each_is_told_of(host: Host, tmp_path: Path) -> None:
-    told: list[int] = []
+    ticks: list[int] = []
     urls = [f"{host.url}/{colour}.png" for colour in ("red", "blue", "green", "pink", "black", "white")]
-    found = cache(tmp_path).fetch([*urls, f"{host.url}/gone"], lambda: told.append(1))
-    assert len(told) == 7
-    assert sum(isinstance(each, Path) for each in found.values()) == 6
+    result = cache(tmp_path).fetch([*urls, f"{host.url}/gone"], lambda: ticks.append(1))
+    assert len(ticks) == 7
+    assert sum(isinstance(each, Path) for each in result.values()) == 6
 
 
 def test_a_link_that_was_tampered_with_leads_nowhere(host: Host, tmp_path: Path) -> None:

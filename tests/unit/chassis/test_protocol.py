@@ -249,9 +249,9 @@ async def test_a_body_that_trickles_is_refused_and_its_work_ended(server: Probe)
 
 async def _in_work(server: Probe, number: int = 1) -> None:
     """Return once so many requests are in work."""
-    told = f'loreglass_requests_in_flight{{service="probe"}} {number}.0'
+    line = f'loreglass_requests_in_flight{{service="probe"}} {number}.0'
     with anyio.fail_after(20):
-        while told not in server.witness.metrics.exposition()[0].decode():
+        while line not in server.witness.metrics.exposition()[0].decode():
             await anyio.lowlevel.checkpoint()
 
 
@@ -303,8 +303,8 @@ async def test_whoever_is_refused_makes_no_room_for_the_next(share: float) -> No
 
 async def test_no_header_lifts_the_hard_stop() -> None:
     async with probe(AppSettings(default_deadline_ms=300, hard_stop_ms=500)) as server:
-        told = await server.client.get("/remaining", headers={headers.DEADLINE: "999999999"})
-        assert told.json()["ms"] <= 500
+        response = await server.client.get("/remaining", headers={headers.DEADLINE: "999999999"})
+        assert response.json()["ms"] <= 500
         reply = await server.client.post("/hang", headers={headers.DEADLINE: "999999999"})
         assert reply.status_code == 504
 

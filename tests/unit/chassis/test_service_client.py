@@ -12,14 +12,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
-from chassis.http.calls import ServiceClient, http_client
+from chassis.http.calls import Form, ServiceClient, http_client
 from chassis.http.client import ExchangeError
 from chassis.http.problems import PROBLEM_JSON, problem_response
-from chassis.resilience.breaker import Breaker, BreakerState
+from chassis.resilience.breaker import Breaker, BreakerState, RetryBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard, GuardEvent
-from chassis.resilience.retries import RetryBudget
 from contracts import headers
 from contracts.operations import Health
 from tests.live import closed_port, live
@@ -130,17 +129,17 @@ class Watched:
 
 
 async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
-    told: list[int] = []
+    deadlines_ms: list[int] = []
 
     async def handle(_: str, sent: Mapping[str, str]) -> Scripted:
-        told.append(int(sent[headers.DEADLINE]))
-        if len(told) == 1:
+        deadlines_ms.append(int(sent[headers.DEADLINE]))
+        if len(deadlines_ms) == 1:
             raise ExchangeError
         return Scripted(b'{"status":"ok"}')
 
     service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", Watched(RetryBudget()).guard)
-    await service.send_multipart("/read", [], {"a": "b"}, Health, after(20_000))
-    assert told[1] <= told[0] - 9
+    await service.send("POST", "/read", Form(fields={"a": "b"}), Health, after(20_000))
+    assert deadlines_ms[1] <= deadlines_ms[0] - 9
 
 
 async def test_who_asks_whether_a_service_is_well_passes_an_open_breaker() -> None:
@@ -154,7 +153,7 @@ async def test_who_asks_whether_a_service_is_well_passes_an_open_breaker() -> No
     ):
         assert (await service.get("/health/live", Health, after(20_000))).status == "ok"
         with pytest.raises(DependencyUnavailable):
-            await service.send_json("POST", "/length", ASKED, Length, after(20_000))
+            await service.send("POST", "/length", ASKED, Length, after(20_000))
 
 
 async def test_a_call_waits_for_its_share_of_a_card() -> None:
@@ -167,7 +166,7 @@ async def test_a_call_waits_for_its_share_of_a_card() -> None:
         return Scripted(b'{"status":"ok"}')
 
     service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", guard)
-    await service.send_json("POST", "/read", ASKED, Health, after(20_000), weight_ms=20)
-    await service.send_multipart("/read", [], {"a": "b"}, Health, after(20_000), weight_ms=30)
-    await service.send_json("POST", "/read", ASKED, Health, after(20_000))
+    await service.send("POST", "/read", ASKED, Health, after(20_000), weight_ms=20)
+    await service.send("POST", "/read", Form(fields={"a": "b"}), Health, after(20_000), weight_ms=30)
+    await service.send("POST", "/read", ASKED, Health, after(20_000))
     assert in_use == [20, 30, 0]

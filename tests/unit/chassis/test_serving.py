@@ -101,10 +101,10 @@ def test_a_service_that_cannot_start_says_why_in_one_sentence_and_no_traceback()
     environment = {**os.environ, "LOREGLASS_RERANKER_ENGINE": "remote", "LOREGLASS_RERANKER_PORT": "0"}
     command = [sys.executable, "-m", "services.reranker"]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    said = ended.stderr.splitlines()
+    output = ended.stderr.splitlines()
     assert ended.returncode == 1
-    assert said[-1] == "Loreglass reranker could not start: reranker: engine=remote needs remote_url."
-    assert len(said) <= 2  # uvicorn's own line comes before it
+    assert output[-1] == "Loreglass reranker could not start: reranker: engine=remote needs remote_url."
+    assert len(output) <= 2  # uvicorn's own line comes before it
     assert "Traceback" not in ended.stderr + ended.stdout
 
 

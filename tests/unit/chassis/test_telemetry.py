@@ -99,7 +99,7 @@ def back_app() -> FastAPI:
     router = APIRouter()
 
     @router.get("/next")
-    async def told(request: Request, deadline: RequestDeadline) -> dict[str, str]:
+    async def tell(request: Request, deadline: RequestDeadline) -> dict[str, str]:
         with span("stage look", {"size": 3}):
             await request.app.state.pool.run(lambda _: None, deadline)
         return {name: value for name, value in request.headers.items() if name.startswith("trace")}

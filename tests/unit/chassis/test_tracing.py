@@ -26,7 +26,7 @@ def test_a_malformed_parent_is_no_parent(traceparent: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tracestate", "kept"),
+    ("tracestate", "header"),
     [
         ("tenant1@vendor=a b , ,\tb=2", "tenant1@vendor=a b,b=2"),
         ("a=1,a=2", ""),
@@ -35,7 +35,7 @@ def test_a_malformed_parent_is_no_parent(traceparent: str) -> None:
         (" " * 100_000, ""),
     ],
 )
-def test_state_is_passed_on_only_if_it_is_well_formed_and_short(tracestate: str, kept: str) -> None:
+def test_state_is_passed_on_only_if_it_is_well_formed_and_short(tracestate: str, header: str) -> None:
     caller = read_caller(GOOD, tracestate)
     assert caller is not None
-    assert caller.trace_state.to_header() == kept
+    assert caller.trace_state.to_header() == header

@@ -29,11 +29,11 @@ class ScriptedPipeline:
     def __init__(self, script: Script, name: str = "loreglass") -> None:
         self.name = name
         self._script = script
-        self.asked: list[Query] = []
+        self.queries: list[Query] = []
 
     async def answer(self, ask: Query, run: Run) -> Outcome:
         """The scripted outcome."""
-        self.asked.append(ask)
+        self.queries.append(ask)
         async with run.stage(Stage.ANSWER):
             return await self.work(ask)
 

@@ -24,15 +24,15 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_photo_is_optional(tmp_path: Path) -> None:
-    shot, asked = tmp_path / "photo.jpg", list[Query]()
+    shot, queries = tmp_path / "photo.jpg", list[Query]()
     shot.write_bytes(photo())
-    async with scripted_gateway(ScriptedPipeline(lambda ask: asked.append(ask) or follow(ask))) as url:
+    async with scripted_gateway(ScriptedPipeline(lambda ask: queries.append(ask) or follow(ask))) as url:
         for arguments in (["how tall is K2?"], [str(shot), "what is this?"]):
             done = await anyio.to_thread.run_sync(
                 CliRunner().invoke, app, ["ask", *arguments, "--gateway", url]
             )
             assert done.exit_code == 0
-    assert [(ask.question, ask.photo is None) for ask in asked] == [
+    assert [(ask.question, ask.photo is None) for ask in queries] == [
         ("how tall is K2?", True),
         ("what is this?", False),
     ]
@@ -41,14 +41,14 @@ async def test_photo_is_optional(tmp_path: Path) -> None:
 async def test_unmeasured_confidence_is_null_everywhere() -> None:
     unmeasured = Outcome("8,611 m.", Reason.ANSWERED, None, Route.RAG)
     async with scripted_gateway(ScriptedPipeline(lambda _: unmeasured)) as url, AsyncLoreglass(url) as client:
-        asked = await client.ask("how tall is K2?")
+        answer = await client.ask("how tall is K2?")
         *_, streamed = [event async for event in client.stream("how tall is K2?")]
         chatted = await client.ask_in([], "how tall is K2?")
         shown = await anyio.to_thread.run_sync(
             CliRunner().invoke, app, ["ask", "how tall is K2?", "--gateway", url]
         )
     assert isinstance(streamed, Answer)
-    assert [each.confidence for each in (asked, streamed, chatted)] == [None] * 3
+    assert [each.confidence for each in (answer, streamed, chatted)] == [None] * 3
     assert "confidence not measured" in shown.output
 
 
@@ -81,21 +81,23 @@ def test_missing_server_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [(["missing.jpg", "what is this?"], "there is no photo"), (["a.jpg", "what", "is"], "quotation marks")],
 )
-def test_bad_arguments_are_refused(arguments: list[str], said: str) -> None:
+def test_bad_arguments_are_refused(arguments: list[str], text: str) -> None:
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["ask", *arguments])
     assert done.exit_code == 2
-    assert said in done.output
+    assert text in done.output
 
 
 def test_pages_that_are_too_long_together_are_left_out_from_the_end() -> None:
     pages = [ToRead("word " * 4_000, f"Page {place}", CitationKind.PAGE) for place in range(40)]
-    asked = read_request("who wrote it?", pages, None)
-    assert sum(len(each.text) + len(each.title) for each in asked.passages) <= MAX_CHARACTERS
-    assert [each.title for each in asked.passages] == [page.title for page in pages[: len(asked.passages)]]
-    assert len(asked.passages) > 5
+    request = read_request("who wrote it?", pages, None)
+    assert sum(len(each.text) + len(each.title) for each in request.passages) <= MAX_CHARACTERS
+    assert [each.title for each in request.passages] == [
+        page.title for page in pages[: len(request.passages)]
+    ]
+    assert len(request.passages) > 5
 
 
 def test_new_key_is_printed_with_its_entry() -> None:

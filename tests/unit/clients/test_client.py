@@ -37,8 +37,8 @@ def photo(colour: str = "teal") -> bytes:
 def follow(ask: Query) -> Outcome:
     if "broken" in ask.question:
         raise NotReady("Not today.")
-    said = ODD_TEXT if "odd" in ask.question else f"turn {len(ask.history) + 1}"
-    return Outcome(said, Reason.ANSWERED, 0.8, Route.RAG, citations=(CITATION,))
+    text = ODD_TEXT if "odd" in ask.question else f"turn {len(ask.history) + 1}"
+    return Outcome(text, Reason.ANSWERED, 0.8, Route.RAG, citations=(CITATION,))
 
 
 @asynccontextmanager
@@ -180,7 +180,7 @@ async def test_unsendable_text_is_an_invalid_request(arguments: dict[str, str]) 
     async with connected() as (client, pipeline):
         with pytest.raises(errors.InvalidRequest):
             await client.ask(**arguments)  # type: ignore[arg-type]
-    assert pipeline.asked == []
+    assert pipeline.queries == []
 
 
 async def test_borrowed_http_client_stays_open() -> None:
@@ -205,19 +205,19 @@ async def test_conversation_sends_its_photo_once_and_can_be_deleted(tmp_path: Fi
         sources: dict[str, Any] = {"bytes": photo(), "path": file, "text": str(file), "file": opened}
         async with connected() as (client, pipeline):
             talk = client.conversation(sources[kind])
-            said = [(await talk.ask(question)).answer for question in ("what is this?", "and this?")]
+            texts = [(await talk.ask(question)).answer for question in ("what is this?", "and this?")]
             events = [event async for event in talk.stream("and that?")]
             await talk.ask("and here?", photo("red"))
             session = talk.session_id
             await talk.forget()
             with pytest.raises(errors.SessionNotFound):
                 await client.ask("still there?", session_id=session)
-    assert [*said, events[-1].answer if isinstance(events[-1], Answer) else ""] == [
+    assert [*texts, events[-1].answer if isinstance(events[-1], Answer) else ""] == [
         "turn 1",
         "turn 2",
         "turn 3",
     ]
-    assert [ask.photo_is_new for ask in pipeline.asked] == [True, False, False, True]
+    assert [ask.photo_is_new for ask in pipeline.queries] == [True, False, False, True]
     assert (talk.session_id, session is None) == (None, False)
 
 
@@ -227,7 +227,7 @@ async def test_conversation_sends_its_photo_again_after_a_failure() -> None:
         with pytest.raises(errors.NotReady):
             await talk.ask("it is broken")
         assert (await talk.ask("what is this?")).answer == "turn 1"
-    assert [ask.photo is not None for ask in pipeline.asked] == [True, True]
+    assert [ask.photo is not None for ask in pipeline.queries] == [True, True]
 
 
 async def test_turn_that_was_not_stored_does_not_change_the_session() -> None:

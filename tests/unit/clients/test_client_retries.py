@@ -50,20 +50,20 @@ class Server:
     """Says what it is told to, in turn; its clock goes on only while the client sleeps, or while it works."""
 
     def __init__(self, *said: Said, works_s: float = 0.0) -> None:
-        self.said = list(said)
+        self.replies = list(said)
         self.works_s = works_s
         self.now = 100.0
         self.slept: list[float] = []
         self.seen: list[tuple[str, bytes, float]] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        told_s = int(request.headers["x-deadline-ms"]) / 1000
-        self.seen.append((request.headers.get("idempotency-key", ""), request.read(), told_s))
+        deadline_s = int(request.headers["x-deadline-ms"]) / 1000
+        self.seen.append((request.headers.get("idempotency-key", ""), request.read(), deadline_s))
         self.now += self.works_s
-        said = self.said.pop(0)
-        if isinstance(said, Exception):
-            raise said
-        return said
+        text = self.replies.pop(0)
+        if isinstance(text, Exception):
+            raise text
+        return text
 
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -74,7 +74,7 @@ class Server:
 
 
 Ask = Callable[..., Awaitable[Any]]
-Asked = Callable[[Server, Retries], Ask]
+OpenClient = Callable[[Server, Retries], Ask]
 
 
 def awaited(server: Server, retries: Retries) -> Ask:
@@ -103,9 +103,9 @@ def blocking(server: Server, retries: Retries) -> Ask:
 
 
 @pytest.fixture(params=[awaited, blocking])
-def asked(request: pytest.FixtureRequest) -> Asked:
+def open_client(request: pytest.FixtureRequest) -> OpenClient:
     """A client of a server, with `await` or without."""
-    kind: Asked = request.param
+    kind: OpenClient = request.param
     return kind
 
 
@@ -113,18 +113,18 @@ HALF = Retries(chance=lambda: 0.5)
 BROKEN = httpx.RemoteProtocolError("cut")
 
 
-async def test_broken_connection_is_retried_with_the_same_request(asked: Asked) -> None:
+async def test_broken_connection_is_retried_with_the_same_request(open_client: OpenClient) -> None:
     server = Server(httpx.ConnectError("refused"), BROKEN, httpx.ReadError("reset"), answered())
-    answer = await asked(server, HALF)("ask", photo=b"photo", deadline_ms=20_000)
+    answer = await open_client(server, HALF)("ask", photo=b"photo", deadline_ms=20_000)
     assert answer == Answer.model_validate(BODY)
     assert len({(key, body) for key, body, _ in server.seen}) == 1
     assert len(server.seen[0][0]) == 32
     assert server.slept == [0.125, 0.25, 0.5]
 
 
-async def test_each_question_has_its_own_key_or_the_callers(asked: Asked) -> None:
+async def test_each_question_has_its_own_key_or_the_callers(open_client: OpenClient) -> None:
     server = Server(answered(), answered(), answered())
-    ask = asked(server, HALF)
+    ask = open_client(server, HALF)
     await ask("ask", idempotency_key="mine")
     await ask("ask")
     await ask("ask")
@@ -134,22 +134,22 @@ async def test_each_question_has_its_own_key_or_the_callers(asked: Asked) -> Non
 
 
 @pytest.mark.parametrize("seconds", [3, 0])
-async def test_busy_gateway_is_retried_after_its_retry_after(asked: Asked, seconds: int) -> None:
+async def test_busy_gateway_is_retried_after_its_retry_after(open_client: OpenClient, seconds: int) -> None:
     busy = [("overloaded", 503), ("quota_exceeded", 429)]
     server = Server(*(problem(*each, retry_after=str(seconds)) for each in busy), answered())
-    await asked(server, HALF)("ask")
+    await open_client(server, HALF)("ask")
     assert server.slept == [seconds, seconds]
 
 
 @pytest.mark.parametrize("status", [502, 503, 504])
-async def test_proxy_errors_are_retried(asked: Asked, status: int) -> None:
+async def test_proxy_errors_are_retried(open_client: OpenClient, status: int) -> None:
     server = Server(httpx.Response(status, html="<h1>Bad gateway</h1>"), answered())
-    await asked(server, HALF)("ask")
+    await open_client(server, HALF)("ask")
     assert server.slept == [0.125]
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("reply", "expected"),
     [
         (lambda: problem("invalid_request", 422, retry_after="1"), InvalidRequest),
         (lambda: problem("dependency_unavailable", 503), DependencyUnavailable),
@@ -159,40 +159,40 @@ async def test_proxy_errors_are_retried(asked: Asked, status: int) -> None:
     ],
 )
 async def test_final_errors_are_not_retried(
-    asked: Asked, said: Callable[[], Said], expected: type[LoreglassError]
+    open_client: OpenClient, reply: Callable[[], Said], expected: type[LoreglassError]
 ) -> None:
-    server = Server(said(), answered())
+    server = Server(reply(), answered())
     with pytest.raises(expected):
-        await asked(server, HALF)("ask")
+        await open_client(server, HALF)("ask")
     assert server.slept == []
 
 
-async def test_retries_and_pauses_are_bounded(asked: Asked) -> None:
+async def test_retries_and_pauses_are_bounded(open_client: OpenClient) -> None:
     server = Server(*[BROKEN] * 9)
     with pytest.raises(Unreachable):
-        await asked(server, Retries(most=6, first_s=1.0, longest_s=8.0, chance=lambda: 1.0))("ask")
+        await open_client(server, Retries(most=6, first_s=1.0, longest_s=8.0, chance=lambda: 1.0))("ask")
     assert server.slept == [1, 2, 4, 8, 8, 8]
 
 
-async def test_retries_count_against_the_deadline(asked: Asked) -> None:
+async def test_retries_count_against_the_deadline(open_client: OpenClient) -> None:
     server = Server(problem("overloaded", 503, retry_after="3"), answered(), works_s=2)
-    await asked(server, HALF)("ask", deadline_ms=10_000)
+    await open_client(server, HALF)("ask", deadline_ms=10_000)
     assert server.seen[0][2] >= 10
     assert server.seen[1][2] == 5
 
 
 @pytest.mark.parametrize("busy_s", [8, 60])
-async def test_pause_beyond_the_deadline_is_not_started(asked: Asked, busy_s: int) -> None:
+async def test_pause_beyond_the_deadline_is_not_started(open_client: OpenClient, busy_s: int) -> None:
     server = Server(problem("overloaded", 503, retry_after=str(busy_s)), answered(), works_s=2)
     with pytest.raises(Overloaded) as raised:
-        await asked(server, HALF)("ask", deadline_ms=10_000)
+        await open_client(server, HALF)("ask", deadline_ms=10_000)
     assert (server.slept, raised.value.retry_after_s) == ([], busy_s)
 
 
-async def test_client_timeout_ends_the_retries(asked: Asked) -> None:
+async def test_client_timeout_ends_the_retries(open_client: OpenClient) -> None:
     server = Server(*[problem("overloaded", 503, retry_after="20") for _ in range(9)])
     with pytest.raises(Overloaded):
-        await asked(server, HALF)("ask")
+        await open_client(server, HALF)("ask")
     assert server.slept == [20, 20, 20]
 
 
@@ -211,25 +211,25 @@ class Cut(httpx.SyncByteStream, httpx.AsyncByteStream):
             yield piece
 
 
-async def test_stream_is_retried_before_its_first_event(asked: Asked) -> None:
+async def test_stream_is_retried_before_its_first_event(open_client: OpenClient) -> None:
     server = Server(BROKEN, cut(b":\n\n", STAGE[:20]), httpx.Response(200, content=FINAL))
-    assert await asked(server, HALF)("stream") == [Answer.model_validate(BODY)]
+    assert await open_client(server, HALF)("stream") == [Answer.model_validate(BODY)]
     assert len({(key, body) for key, body, _ in server.seen}) == 1
 
 
-async def test_stream_is_not_retried_after_an_event(asked: Asked) -> None:
+async def test_stream_is_not_retried_after_an_event(open_client: OpenClient) -> None:
     server = Server(cut(STAGE), streamed())
     with pytest.raises(Unreachable):
-        await asked(server, HALF)("stream")
+        await open_client(server, HALF)("stream")
     assert server.slept == []
 
 
-async def test_cut_reply_is_retried(asked: Asked) -> None:
+async def test_cut_reply_is_retried(open_client: OpenClient) -> None:
     server = Server(cut(b'{"answer": '), answered())
-    assert (await asked(server, HALF)("ask")).answer == "330 m"
+    assert (await open_client(server, HALF)("ask")).answer == "330 m"
 
 
-async def test_trickling_reply_ends_at_the_deadline(asked: Asked) -> None:
+async def test_trickling_reply_ends_at_the_deadline(open_client: OpenClient) -> None:
     server = Server()
 
     class Trickle(Cut):
@@ -238,7 +238,7 @@ async def test_trickling_reply_ends_at_the_deadline(asked: Asked) -> None:
                 server.now += 1
                 yield b" "
 
-    server.said = [httpx.Response(200, stream=Trickle([]))]
+    server.replies = [httpx.Response(200, stream=Trickle([]))]
     with pytest.raises(DeadlineExceeded):
-        await asked(server, HALF)("ask", deadline_ms=10_000)
+        await open_client(server, HALF)("ask", deadline_ms=10_000)
     assert server.now < 120

@@ -32,8 +32,8 @@ def follow(ask: Query) -> Outcome:
     if "empty" in ask.question:
         return Outcome("", Reason.ANSWERED, 0.8, Route.RAG)
     before = ask.history[-1].answer if ask.history else "nothing"
-    said = f"turn {len(ask.history) + 1} of {ask.question} after {before}"
-    return Outcome(said, Reason.ANSWERED, 0.8, Route.RAG)
+    text = f"turn {len(ask.history) + 1} of {ask.question} after {before}"
+    return Outcome(text, Reason.ANSWERED, 0.8, Route.RAG)
 
 
 def opened(url: str, **changes: Any) -> LoreglassAgent:
@@ -64,16 +64,16 @@ async def test_each_turn_has_the_kits_history() -> None:
             "turn 2 of b after turn 1",
             "turn 1 of d after nothing",
         ]
-    asked = next(query for query in pipeline.asked if query.question == "b")
-    assert [(turn.question, turn.answer) for turn in asked.history] == [("a", "turn 1")]
+    query_b = next(query for query in pipeline.queries if query.question == "b")
+    assert [(turn.question, turn.answer) for turn in query_b.history] == [("a", "turn 1")]
 
 
 async def test_answers_keep_the_order_and_failures_are_dont_know() -> None:
     async with gateway() as (url, _):
         with capture_logs() as logs:
-            said = await answer(url, "a", "it is broken", "b", "empty", "c")
+            text = await answer(url, "a", "it is broken", "b", "empty", "c")
     answers = [f"turn 1 of {query} after nothing" for query in "abc"]
-    assert said == [answers[0], DONT_KNOW, answers[1], DONT_KNOW, answers[2]]
+    assert text == [answers[0], DONT_KNOW, answers[1], DONT_KNOW, answers[2]]
     assert [line["why"] for line in logs if line["event"] == "not_answered"] == ["not_ready"]
 
 

@@ -52,18 +52,18 @@ async def test_it_asks_a_real_gateway(tmp_path: Path) -> None:
         (tmp_path / "ask.mjs").write_text(SCRIPT % names)
         done = await anyio.run_process([str(NODE), str(tmp_path / "ask.mjs")], check=False)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert Answer.model_validate(told["first"]).citations
-    assert told["events"][-1] == "final"
-    assert told["trace"] == told["first"]["trace_id"]
-    assert told["gone"] == "session_not_found"
-    assert told["pipelines"][0] == "loreglass"
+    figures = json.loads(done.stdout)
+    assert Answer.model_validate(figures["first"]).citations
+    assert figures["events"][-1] == "final"
+    assert figures["trace"] == figures["first"]["trace_id"]
+    assert figures["gone"] == "session_not_found"
+    assert figures["pipelines"][0] == "loreglass"
 
 
 @pytest.mark.parametrize("model", [Answer, Citation, LookedAt])
 def test_types_have_the_fields_of_the_contract(model: type[Answer | Citation | LookedAt]) -> None:
     types = (CLIENT / "loreglass.d.ts").read_text()
-    found = re.search(rf"export interface {model.__name__} {{(.*?)\n}}", types, re.DOTALL)
-    assert found is not None
-    fields = set(re.findall(r"^  (\w+)\??:", found[1], re.MULTILINE))
+    match = re.search(rf"export interface {model.__name__} {{(.*?)\n}}", types, re.DOTALL)
+    assert match is not None
+    fields = set(re.findall(r"^  (\w+)\??:", match[1], re.MULTILINE))
     assert fields == set(model.model_fields) - FOR_MEASURING

@@ -99,14 +99,14 @@ async def test_app_asks_a_real_gateway(node: NodeJs, app: Path, world: World, tm
     first = await world.ask(QUESTION)
     then = await world.ask(FOLLOW_UP, None, session_id=first.session_id)
     world.reasoner.queries.clear()
-    asked = [QUESTION, first.answer, FOLLOW_UP, then.answer]
-    command = [node.node, "build/test/ask-gateway.js", world.url, str(photo), *asked]
+    words = [QUESTION, first.answer, FOLLOW_UP, then.answer]
+    command = [node.node, "build/test/ask-gateway.js", world.url, str(photo), *words]
     with anyio.fail_after(60):
         ran = await anyio.run_process(command, cwd=app, env=node.environment, check=False)
     assert ran.returncode == 0, ran.stderr.decode()
-    said = json.loads(ran.stdout)
-    assert [texts[-1] for texts in said] == [first.answer, then.answer]
-    assert said[0][:-1] == [f"This is {first.entity}."]  # before the answer was known
+    output = json.loads(ran.stdout)
+    assert [texts[-1] for texts in output] == [first.answer, then.answer]
+    assert output[0][:-1] == [f"This is {first.entity}."]  # before the answer was known
     new_photo = {query.question: query.photo_is_new for query in world.reasoner.queries}
     assert new_photo == {QUESTION: True, FOLLOW_UP: False}
     assert [turn.question for turn in world.reasoner.queries[-1].history] == [QUESTION]
@@ -124,9 +124,9 @@ def test_app_names_missing_settings_and_starts_with_them(node: NodeJs, app: Path
     command = [node.node, "build/src/main.js"]
     with subprocess.Popen(command, cwd=app, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = next((line for line in process.stdout if "listens on port" in line), "it ended")
+        start = next((line for line in process.stdout if "listens on port" in line), "it ended")
         try:
-            assert told == f"Loreglass for MentraOS listens on port {port} and asks http://127.0.0.1:7100\n"
+            assert start == f"Loreglass for MentraOS listens on port {port} and asks http://127.0.0.1:7100\n"
             health = httpx.get(f"http://127.0.0.1:{port}/health", trust_env=False)
             assert health.json()["activeSessions"] == 0
         finally:

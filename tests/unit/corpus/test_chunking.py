@@ -80,11 +80,11 @@ def test_no_passage_is_too_long_and_no_word_is_lost(blocks: list[Block]) -> None
     limits = ChunkLimits(most=60, overlap=10)
     chunks = passages(page(*blocks), limits)
     assert all(0 < count_tokens(chunk) <= limits.most for chunk in chunks)
-    kept = "".join("".join(chunks).split())
+    text = "".join("".join(chunks).split())
     for block in blocks:
         if block.kind is not BlockKind.HEADING:
             for line in block.lines:
-                assert all(word[:60] in kept for word in line.split())
+                assert all(word[:60] in text for word in line.split())
 
 
 def test_tokens_are_estimated_from_above() -> None:

@@ -55,7 +55,7 @@ def page(name: str, text: str) -> dict[str, str]:
 def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
     """Each point's payload and vectors, as the disk has them."""
     store = EdgeStore(folder)
-    found: dict[str, tuple[Any, Any]] = {}
+    results: dict[str, tuple[Any, Any]] = {}
     shard: Any = store._version(alias).shard
     offset = None
     while True:
@@ -70,11 +70,14 @@ def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
                 for name, each in record.vector.items()
             }
             of_content = {key: value for key, value in record.payload.items() if key not in (SOURCE, ORIGIN)}
-            found[str(record.id)] = (of_content, vectors)  # the manifests that are compared have other names
+            results[str(record.id)] = (
+                of_content,
+                vectors,
+            )  # the manifests that are compared have other names
         if offset is None:
             break
     store.close()
-    return found
+    return results
 
 
 async def pages_by_default_engine(source: Path, folder: Path) -> tuple[IngestReport, dict[str, Any]]:
@@ -122,9 +125,9 @@ class Recorder:
     """Middleware that keeps which ids were asked for and which were written, and runs `then` after a path."""
 
     def __init__(
-        self, app: ASGIApp, asked: Counter[str], written: Counter[str], then: dict[str, Callable[[], None]]
+        self, app: ASGIApp, calls: Counter[str], written: Counter[str], then: dict[str, Callable[[], None]]
     ) -> None:
-        self._app, self._asked, self._written, self._then = app, asked, written, then
+        self._app, self._calls, self._written, self._then = app, calls, written, then
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "").rpartition("/")[2]
@@ -137,7 +140,7 @@ class Recorder:
 
         await self._app(scope, heard, send)
         if path == "missing":
-            self._asked.update(json.loads(body)["ids"])
+            self._calls.update(json.loads(body)["ids"])
         elif path == "chunks":
             self._written.update(chunk["id"] for chunk in json.loads(body)["chunks"])
         self._then.pop(path, lambda: None)()
@@ -187,23 +190,23 @@ async def test_a_killed_run_resumes_to_the_same_points(tmp_path: Path, ray_addre
     part, count = 50, 800  # more than is written before the first part is finished
     source = manifest(tmp_path / "pages.jsonl", odd_pages(count))
     usual, wanted = await pages_by_default_engine(source, tmp_path / "usual")
-    asked, written = Counter[str](), Counter[str]()
+    calls, written = Counter[str](), Counter[str]()
     then: dict[str, Callable[[], None]] = {}
     app = text_search(TextSearchSettings(port=0, data_dir=tmp_path / "ray"))
-    app.add_middleware(Recorder, asked=asked, written=written, then=then)
+    app.add_middleware(Recorder, calls=calls, written=written, then=then)
     async with live(app) as client:
         url = str(client.base_url)
         await killed_driver(source, url, part, ray_address, then)
         finished = (await client.get("/v1/collections")).json()["collections"][0]["finished"]
         before = len(written)
-        asked.clear()
+        calls.clear()
         then["chunks"] = lambda: os.kill(next(actors("Writer")), signal.SIGKILL)
         cluster = ClusterOptions(part_records=part)
         report = await ingest(PAGES, source, url, IngestOptions(), cluster)
     assert stored(tmp_path / "ray", "pages") == wanted
     rejected, usually = (
-        {each.where: each.reason for each in told.rejected if "already at line" not in each.reason}
-        for told in (report, usual)
+        {each.where: each.reason for each in one.rejected if "already at line" not in each.reason}
+        for one in (report, usual)
     )
     done = {int(name.split("-")[1]) for name in finished}
     assert rejected == {
@@ -217,7 +220,7 @@ async def test_a_killed_run_resumes_to_the_same_points(tmp_path: Path, ray_addre
     for name in finished:
         first = part * int(name.split("-")[1])
         urls = {f"https://pages.example/{number}" for number in range(first, first + part)}
-        assert not {each for each in asked if wanted[each][0]["url"] in urls}
+        assert not {each for each in calls if wanted[each][0]["url"] in urls}
     assert written.total() - len(written) <= 2 * 2 * BATCH  # of each kill: what two actors had in hand
 
 

@@ -41,10 +41,10 @@ def test_spans_hold_every_line_once(
 ) -> None:
     source = tmp_path_factory.mktemp("spans") / "lines.jsonl"
     source.write_bytes(b"\n".join(lines))
-    found = list(spans(source, most, 2**20))
-    assert [each for span in found for each in json_lines(source, span)] == list(json_lines(source))
-    assert all(span.records <= most for span in found)
-    assert [span.start for span in found[1:]] == [span.end for span in found[:-1]]
+    results = list(spans(source, most, 2**20))
+    assert [each for span in results for each in json_lines(source, span)] == list(json_lines(source))
+    assert all(span.records <= most for span in results)
+    assert [span.start for span in results[1:]] == [span.end for span in results[:-1]]
 
 
 def test_a_span_ends_early_where_its_lines_are_long(tmp_path: Path) -> None:
@@ -65,10 +65,10 @@ def test_parts_hold_every_record_and_are_not_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = pages(tmp_path, 25)
-    found, digest = cut(PAGES, source, 10)
-    assert [part.records for part in found] == [10, 10, 5]
+    result, digest = cut(PAGES, source, 10)
+    assert [part.records for part in result] == [10, 10, 5]
     assert digest == manifest_digest(source)
-    assert [each for part in found for each in read(PAGES, source, part.content)] == list(read_pages(source))
+    assert [each for part in result for each in read(PAGES, source, part.content)] == list(read_pages(source))
     monkeypatch.setattr(stages, "MOST_PARTS", 2)
     with pytest.raises(ManifestError, match="--part-records 20 or more"):
         cut(PAGES, source, 10)
@@ -78,9 +78,9 @@ def test_folders_are_cut_too(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"Mill {chr(65 + number)}.jpg").write_bytes(bytes([number]))
     for alias, records in ((IMAGES, read_photos), (PAGES, read_pages)):
-        found, _ = cut(alias, tmp_path, 2)
-        assert [part.records for part in found] == [2, 2, 1]
-        assert [each for part in found for each in read(alias, tmp_path, part.content)] == list(
+        result, _ = cut(alias, tmp_path, 2)
+        assert [part.records for part in result] == [2, 2, 1]
+        assert [each for part in result for each in read(alias, tmp_path, part.content)] == list(
             records(tmp_path)
         )
 
@@ -167,8 +167,8 @@ def test_finished_parts_are_counted_and_not_gone_through(
         seen.append(line)
         return True
 
-    run, found = run_of(tmp_path, monkeypatch, come_back)
-    run.take(found, ["part-0-of-4-by-5-4-9", "part-1-of-9-by-5-4-9"])
+    run, result = run_of(tmp_path, monkeypatch, come_back)
+    run.take(result, ["part-0-of-4-by-5-4-9", "part-1-of-9-by-5-4-9"])
     assert seen == list(range(6, 21))
     assert (run.tally.written, run.tally.counts[Outcome.UNCHANGED], run.tally.points) == (15, 4, 24)
 

@@ -23,8 +23,8 @@ def write(folder: Path, *names: str, content: bytes = b"not looked at here") -> 
 
 
 def metadata(folder: Path, *lines: object) -> None:
-    told = [each if isinstance(each, str) else json.dumps(each) for each in lines]
-    (folder / "metadata.jsonl").write_text("\n".join(told))
+    rows = [each if isinstance(each, str) else json.dumps(each) for each in lines]
+    (folder / "metadata.jsonl").write_text("\n".join(rows))
 
 
 def photos(folder: Path) -> dict[str, PhotoRecord]:
@@ -81,13 +81,13 @@ def test_a_name_says_what_a_photo_shows(name: str, thing: str) -> None:
 
 def test_photos_of_a_folder_are_named_by_their_files(tmp_path: Path) -> None:
     write(tmp_path, "Eiffel Tower.jpg", "eiffel_tower-2.PNG", "bridges/Pont Neuf.webp", ".trash/Louvre.jpg")
-    found = photos(tmp_path)
-    assert {name: each.entity for name, each in found.items()} == {
+    result = photos(tmp_path)
+    assert {name: each.entity for name, each in result.items()} == {
         "Eiffel Tower.jpg": "Eiffel Tower",
         "eiffel_tower-2.PNG": "Eiffel Tower",
         "bridges/Pont Neuf.webp": "Pont Neuf",
     }
-    assert found["bridges/Pont Neuf.webp"].photo == tmp_path / "bridges" / "Pont Neuf.webp"
+    assert result["bridges/Pont Neuf.webp"].photo == tmp_path / "bridges" / "Pont Neuf.webp"
     assert count_photos(tmp_path) == 3
 
 
@@ -176,9 +176,9 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     (folder / "none.jpg").symlink_to("not there.jpg")
     (folder / "loop.jpg").symlink_to("loop.jpg")
     (folder / "metadata.jsonl").symlink_to(tmp_path / "metadata.jsonl")
-    told = reasons(list(read_photos(folder)))
+    why = reasons(list(read_photos(folder)))
     out = "It is a link that leads out of the folder."
-    assert {name: reason for name, reason in told.items() if "link" in reason} == {
+    assert {name: reason for name, reason in why.items() if "link" in reason} == {
         "away": out,
         "loop.jpg": "It is a link that leads nowhere.",
         "metadata.jsonl": out,

@@ -31,8 +31,8 @@ def test_counts_and_rejected_lines_are_shown() -> None:
     status, shown = run(IngestReport(21, 43, 32, rejected, "pages-1", removed=65))
     assert status == 0
     assert 'line 7: The "url" [x] is missing.' in shown
-    for told in ["21", "43", "32", "65", "pages-1", "3/3"]:
-        assert told in shown
+    for figure in ["21", "43", "32", "65", "pages-1", "3/3"]:
+        assert figure in shown
 
 
 @pytest.mark.parametrize(("indexed", "unchanged", "status"), [(1, 0, 0), (0, 1, 0), (0, 0, 1)])

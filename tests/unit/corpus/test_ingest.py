@@ -119,9 +119,9 @@ async def test_only_the_current_and_the_previous_version_are_kept(tmp_path: Path
             await index_pages(client, lines(tmp_path / "pages.jsonl", [page(name, f"The {name} mill.")]))
             for name in ["red", "green", "blue", "white"]
         ]
-        kept = await versions(client)
-    assert {each["name"] for each in kept} == {reports[2].version, reports[3].version}
-    assert [each["points"] for each in kept if each["aliases"] == ["pages"]] == [4]
+        collections = await versions(client)
+    assert {each["name"] for each in collections} == {reports[2].version, reports[3].version}
+    assert [each["points"] for each in collections if each["aliases"] == ["pages"]] == [4]
 
 
 async def test_bad_manifest_leaves_the_index_unchanged(tmp_path: Path) -> None:

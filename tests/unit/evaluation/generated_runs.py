@@ -52,8 +52,8 @@ def questions(
     made = []
     for number in range(count):
         confidence = round(chance.random(), 3)
-        said = GOLD if chance.random() < confidence else OTHER
-        made.append(Question(confidence, said, number % 3 > 0, articles[number % len(articles)]))
+        text = GOLD if chance.random() < confidence else OTHER
+        made.append(Question(confidence, text, number % 3 > 0, articles[number % len(articles)]))
     return made
 
 
@@ -67,10 +67,10 @@ def write_run(
 ) -> Path:
     """Write the run into that folder. `header`: other values than the usual."""
     thresholds = {**THRESHOLDS, **(overrides or {})}
-    told = RunHeader(**{"name": "made up", "dataset": "few.json", "fingerprint": "f", **header})
-    with RunStore(folder, told) as store:
+    run_header = RunHeader(**{"name": "made up", "dataset": "few.json", "fingerprint": "f", **header})
+    with RunStore(folder, run_header) as store:
         for number, each in enumerate(asked):
-            name = f"{told.fingerprint}{number:04d}"
+            name = f"{run_header.fingerprint}{number:04d}"
             given = each.confidence >= thresholds["answer_confidence"]
             signals = {"answer_confidence": each.confidence, "citable": 1.0}
             explanation = Explanation(proposed=each.said, signals=signals, thresholds=thresholds)

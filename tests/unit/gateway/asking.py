@@ -52,9 +52,9 @@ READ = {
 SURE: dict[str, Any] = {"probability": 0.98}
 
 
-def replies(look: dict[str, Any]) -> dict[str, Any]:
-    """A model that finds the author in the evidence."""
-    thought = {"object_label": "book", "entity": None, "answer": None, "answerability": "look_up"}
+def replies(look: dict[str, Any], label: str = "book") -> dict[str, Any]:
+    """A model that finds the author in the evidence. `label`: the kind of thing that `qa-dragon` sees."""
+    thought = {"object_label": label, "entity": None, "answer": None, "answerability": "look_up"}
     thought |= {key: held for key, held in look.items() if not key.endswith("_search")}
     return {
         "understand": says(look, **SURE),

@@ -132,7 +132,7 @@ def print_of(*lines: TextLine) -> OcrReply:
     return OcrReply(lines=list(lines), width=96, height=64)
 
 
-def found_in_second_crop(sent: tuple[list[bytes], int]) -> ImageSearchReply:
+def find_in_second_crop(sent: tuple[list[bytes], int]) -> ImageSearchReply:
     """The book, in the second of several pictures; nothing in the whole photo."""
     hits = [image_hit(score=0.9).model_copy(update={"image_index": 1})] if len(sent[0]) > 1 else []
     return ImageSearchReply(hits=hits, collection="images")

@@ -151,7 +151,7 @@ async def test_a_thing_of_several_images_is_named_once_and_explained_each_time()
     )
     result = await ask_paper("crag-mm-task-1", services=services)
     assert names(result) == ["Near", "Far"]
-    assert [found.title for found in result.explanation.found] == ["Near", "Far", "Near"]
+    assert [actual.title for actual in result.explanation.found] == ["Near", "Far", "Near"]
 
 
 async def test_direct_rag_keeps_every_thing() -> None:
@@ -163,10 +163,10 @@ async def test_direct_rag_keeps_every_thing() -> None:
 @pytest.mark.parametrize("name", ["direct-rag", *REWRITING])
 async def test_pages_keep_the_order_of_the_search_behind_what_image_search_found(name: str) -> None:
     result = await ask_paper(name, services=find_pages(3))
-    record, *found = result.explanation.evidence
+    record, *actual = result.explanation.evidence
     assert record.text == AUTHOR
-    assert [page.text[0] for page in found] == ["0", "1", "2"]
-    assert [page.score for page in found] == [1 / 2, 1 / 3, 1 / 4]
+    assert [page.text[0] for page in actual] == ["0", "1", "2"]
+    assert [page.score for page in actual] == [1 / 2, 1 / 3, 1 / 4]
     pictures, web = material(result)
     assert f"<<<names>>>\n{BOOK}\n" in pictures
     assert f"record: {BOOK}>>>" in pictures

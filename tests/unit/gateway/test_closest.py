@@ -144,10 +144,6 @@ async def test_refusal_has_the_passage_and_its_trace_does_not(world: World) -> N
     assert PAGES not in (await world.client.get(f"/traces/{answer.trace_id}")).text
 
 
-def test_without_evidence_there_is_no_closest_passage() -> None:
-    assert closest_of("How tall?", ()) is None
-
-
 async def test_chat_quotes_it_and_the_next_turn_knows_that_it_was_a_refusal(world: World) -> None:
     messages = [{"role": "user", "content": "Who printed The Salt Road?"}]
     text = await complete(world, {"model": "loreglass", "messages": messages})
@@ -167,4 +163,4 @@ async def test_devices_and_speech_say_it_between_the_refusal_and_the_advice(serv
         await world.client.get(answer.speech)
         reply = await send_raw(world.url, phone("1", PHOTO, "?question=Who%20wrote%20this%20book%3F"))
     expected = f"{answer.answer} {IN_WORDS} {answer.advice}"
-    assert (servers.said[0]["input"], reply.json()["response"]) == (expected, expected)
+    assert (servers.utterances[0]["input"], reply.json()["response"]) == (expected, expected)

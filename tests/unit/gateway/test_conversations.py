@@ -72,7 +72,7 @@ async def test_session_deleted_during_the_answer_costs_no_answer(services: FakeS
     assert answers[0].degraded == ["session"]
 
 
-def say_what_was_asked(ask: Query, context: Context) -> Reply:
+def repeat_question(ask: Query, context: Context) -> Reply:
     reply = quote_best(ask, context)
     return Reply(f"{ask.question} {context.entity.name if context.entity else ''}", 0.9, reply.quotes)
 
@@ -81,7 +81,7 @@ async def test_concurrent_questions_do_not_mix(services: FakeServices) -> None:
     """Each photo has its own width; the fakes find a thing of that width's name."""
     services.image_search.reply = lambda call: images(image_hit(f"Thing of {len(call[0][0])} bytes"))
     services.ocr.reply = lambda photo: print_of(text_line(f"{len(photo)}"))
-    async with gateway_before(services, ScriptedReasoner(say=say_what_was_asked), max_in_flight=8) as world:
+    async with gateway_before(services, ScriptedReasoner(say=repeat_question), max_in_flight=8) as world:
         answers: dict[int, Answer] = {}
 
         async def ask(number: int) -> None:

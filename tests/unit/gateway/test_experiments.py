@@ -87,13 +87,6 @@ async def test_bad_experiment_is_refused_with_its_field(measured: World, experim
     assert len(measured.reasoner.queries) == before
 
 
-async def test_bad_experiment_is_refused_in_forms_and_chats(measured: World) -> None:
-    in_form = await measured.post(experiment='{"explain": 1}')
-    assert "explain" in refused(in_form, 422, "invalid_request")
-    in_chat = await measured.client.post("/v1/chat/completions", json=chat(experiment={"explain": 1}))
-    assert (in_chat.status_code, in_chat.json()["error"]["code"]) == (422, "invalid_request")
-
-
 @pytest.mark.parametrize(
     "text",
     [

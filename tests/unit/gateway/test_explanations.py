@@ -22,7 +22,7 @@ from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, pages, text_hit
 from tests.unit.gateway.papers import dragon
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
-from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
+from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft
 
 pytestmark = pytest.mark.anyio
@@ -125,19 +125,6 @@ async def test_qa_dragon_explains_its_judge_and_stages(anyio_backend: object) ->
     assert explanation.signals["judged"] > 0
     stages = {note.stage for note in explanation.notes}
     assert {"tool_router", "object_list", "query_split", "select_entity"} <= stages
-
-
-async def test_only_the_final_event_of_a_stream_has_the_explanation() -> None:
-    async with gateway_before(FakeServices(), experiments=True) as world:
-        reply = await world.client.post(
-            "/answer",
-            headers={"Accept": "text/event-stream"},
-            files={"image": PHOTO},
-            data={"question": QUESTION, "experiment": EXPLAIN},
-        )
-    blocks = [block.partition("\n") for block in reply.text.strip().split("\n\n")]
-    with_it = [name for name, _, data in blocks if json.loads(data.removeprefix("data: ")).get("explanation")]
-    assert with_it == ["event: final"]
 
 
 class Stuck:

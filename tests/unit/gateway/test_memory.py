@@ -222,11 +222,11 @@ async def test_one_thing_and_everything_can_be_deleted(world: World) -> None:
 
 
 async def test_deleting_a_conversation_deletes_its_entries_unless_they_are_kept(world: World) -> None:
-    gone, kept = [(await world.ask(memory=NOWHERE)).session_id for _ in range(2)]
+    gone, remaining = [(await world.ask(memory=NOWHERE)).session_id for _ in range(2)]
     await world.ask(session_id=gone, memory=json.dumps({"id": OTHER_ID}))
     await world.client.delete(f"/sessions/{gone}")
     assert (len(await sightings(world)), await sightings(world, OTHER_ID)) == (1, [])
-    await world.client.delete(f"/sessions/{kept}", params={"keep_memory": "true"})
+    await world.client.delete(f"/sessions/{remaining}", params={"keep_memory": "true"})
     assert len(await sightings(world)) == 1
 
 

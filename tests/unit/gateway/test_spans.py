@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from bench.node import Reply, ServerTraits, fails, says, vlm_server
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
+from chassis.http.client import Endpoint
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import TRACE_ID
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.planning.estimates import Estimates
@@ -134,7 +134,7 @@ async def call_model(
     """Make one call within a trace; return the trace, and the headers of each request to the model."""
     async with vlm_server({"word": reply}, traits) as server, http_client() as http:
         sent = Sent(http)
-        client = VlmClient(sent, VlmEndpoint(server.url, server.model))
+        client = VlmClient(sent, Endpoint(server.url, server.model))
         token = TRACE_ID.set(TRACE)
         with recording() as trace, suppress(LoreglassError):
             await client.complete(PROMPT, minute())

@@ -50,13 +50,13 @@ async def address(world: World, **fields: str) -> str:
 async def test_address_gives_the_sound_of_the_answer(world: World, servers: SpeechServers) -> None:
     answer = await world.ask()
     assert answer.speech is not None
-    assert servers.said == []  # nothing is spoken before somebody listens
+    assert servers.utterances == []  # nothing is spoken before somebody listens
     reply = await world.client.get(answer.speech)
     assert (reply.status_code, reply.content) == (200, servers.sound)
     assert reply.headers["content-type"] == "audio/mpeg"
     assert reply.headers["cache-control"] == "private, no-store"
     assert reply.headers["x-content-type-options"] == "nosniff"
-    [speech] = servers.said
+    [speech] = servers.utterances
     assert speech["input"] == answer.answer
     assert speech["response_format"] == "mp3"
 
@@ -110,7 +110,7 @@ async def test_sound_is_made_once_and_sent_in_parts(world: World, servers: Speec
     for odd in ("bytes=0-1,4-5", "seconds=1-2", "bytes=-", "bytes=a-b", "bytes=5-3"):
         whole = await world.client.get(speech, headers={"Range": odd})
         assert (whole.status_code, whole.content) == (200, servers.sound)
-    assert len(servers.said) == 1
+    assert len(servers.utterances) == 1
     servers.sound = b"ID3" + bytes(5 * 2**20)  # too large for the cache
     part = await world.client.get(await address(world), headers={"Range": "bytes=1-2"})
     assert (part.status_code, part.content) == (206, b"D3")
@@ -124,7 +124,7 @@ async def test_refusal_is_spoken_with_its_advice(services: FakeServices, servers
         assert answer.reason is Reason.NOT_HEARD
         assert answer.speech is not None
         await world.client.get(answer.speech)
-    [speech] = servers.said
+    [speech] = servers.utterances
     assert speech["input"] == f"{answer.answer} {answer.advice}"
     assert (speech["model"], speech["voice"], speech["response_format"]) == ("kokoro", "af_heart", "opus")
     _, until, _ = answer.speech.split(".")
@@ -170,7 +170,7 @@ async def test_forged_address_is_not_found(world: World, servers: SpeechServers)
         reply = await world.client.get(forgery)
         assert reply.status_code == 404
         assert reply.json()["detail"] == "There is no such sound, or it is no longer kept."
-    assert servers.said == []
+    assert servers.utterances == []
 
 
 async def test_failure_before_the_sound_is_a_problem(world: World, servers: SpeechServers) -> None:
@@ -192,7 +192,7 @@ async def test_broken_sound_has_no_regular_end(world: World, servers: SpeechServ
     servers.manner = manner
     with pytest.raises(httpx.RemoteProtocolError):
         await world.client.get(speech)
-    assert len(servers.said) == 1  # and it is not begun again
+    assert len(servers.utterances) == 1  # and it is not begun again
 
 
 async def test_readiness_reports_the_speech_server(world: World, servers: SpeechServers) -> None:
@@ -238,7 +238,7 @@ async def test_text_is_spoken_piece_by_piece(client: AsyncOpenAI, servers: Speec
     ) as reply:
         sound = b"".join([piece async for piece in reply.iter_bytes(1024)])
     assert sound == servers.sound
-    assert servers.said == [
+    assert servers.utterances == [
         {
             "model": "kokoro",
             "input": "It is 330 metres high.",

@@ -16,7 +16,7 @@ from tests.unit.gateway.fakes import (
     FakeServices,
     Mood,
     crop_region,
-    found_in_second_crop,
+    find_in_second_crop,
     image_hit,
     images,
     pages,
@@ -162,7 +162,7 @@ async def test_stage_events_have_the_time_left(world: World) -> None:
 
 
 async def test_regions_are_fractions_of_the_photo(services: FakeServices) -> None:
-    services.image_search.reply = found_in_second_crop
+    services.image_search.reply = find_in_second_crop
     regions = [crop_region(PHOTO), crop_region(PHOTO, left=40)]
     services.cropper.reply = CropReply(regions=regions, width=100, height=50)
     async with gateway_before(services) as world:

@@ -89,9 +89,9 @@ ENGLISH = _ENGLISH.split("|")
 )
 def test_a_question_in_another_language_is_known_by_its_language(code: str, question: str) -> None:
     assert not is_english(question)
-    found = foreign_language_of(question)
-    assert found is not None
-    assert found.code == code
+    result = foreign_language_of(question)
+    assert result is not None
+    assert result.code == code
 
 
 @pytest.mark.parametrize("question", ENGLISH)
@@ -122,8 +122,8 @@ def test_some_twenty_languages_are_known() -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_any_text_is_in_some_language_or_none(text: str) -> None:
-    found = foreign_language_of(text)
-    assert found is None or not is_english(text)
+    result = foreign_language_of(text)
+    assert result is None or not is_english(text)
 
 
 @given(st.sampled_from(ENGLISH), st.sampled_from(["", " ", "\n", "​"]))
@@ -156,9 +156,9 @@ def test_capitalised_runs_are_names_and_a_sentence_s_first_word_seldom_is(
 
 @given(st.text(alphabet=st.sampled_from("aAbB. \n'’-&19ofde")))
 def test_names_are_verbatim_and_in_order(text: str) -> None:
-    found = names(text)
-    assert all(name.text == text[name.start : name.end] != "" for name in found)
-    assert all(a.end <= b.start for a, b in pairwise(found))
+    result = names(text)
+    assert all(name.text == text[name.start : name.end] != "" for name in result)
+    assert all(a.end <= b.start for a, b in pairwise(result))
 
 
 @pytest.mark.parametrize(

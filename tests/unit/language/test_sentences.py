@@ -66,10 +66,10 @@ def test_writing_without_spaces_is_split_too() -> None:
 
 @given(st.text(alphabet=st.sampled_from("aA .!?\n\"'()[]1é…Dr")))
 def test_sentences_are_verbatim_in_order_and_hold_all_that_is_visible(text: str) -> None:
-    found = sentences(text)
-    assert all(each.text == text[each.start : each.end] == each.text.strip() != "" for each in found)
-    assert all(a.end <= b.start for a, b in pairwise(found))
-    assert "".join("".join(each.text.split()) for each in found) == "".join(text.split())
+    result = sentences(text)
+    assert all(each.text == text[each.start : each.end] == each.text.strip() != "" for each in result)
+    assert all(a.end <= b.start for a, b in pairwise(result))
+    assert "".join("".join(each.text.split()) for each in result) == "".join(text.split())
 
 
 @pytest.mark.parametrize("text", TEXTS)

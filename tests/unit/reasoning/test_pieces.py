@@ -29,11 +29,11 @@ def test_no_budget_is_overdrawn_and_the_order_is_kept(
     names: list[str], records: list[tuple[str, str]], pages: list[tuple[str, str]], image: int, web: int
 ) -> None:
     whole = retrieved(names, records, pages)
-    kept = whole.within(image, web)
-    assert kept.image_chars <= image
-    assert kept.page_chars <= web
-    assert kept.things == whole.things[: len(kept.things)]
-    for shown, all_of_it in ((kept.records, whole.records), (kept.pages, whole.pages)):
+    within = whole.within(image, web)
+    assert within.image_chars <= image
+    assert within.page_chars <= web
+    assert within.things == whole.things[: len(within.things)]
+    for shown, all_of_it in ((within.records, whole.records), (within.pages, whole.pages)):
         assert shown[:-1] == all_of_it[: max(0, len(shown) - 1)]
         if shown:
             assert shown[-1].text in all_of_it[len(shown) - 1].text
@@ -49,9 +49,9 @@ def test_a_budget_that_holds_it_all_keeps_it_all(
 
 def test_names_go_before_what_is_known_of_them() -> None:
     whole = retrieved(["a" * 90, "b" * 90], [("About a. " * 30, "a"), ("About b.", "b")], [])
-    kept = whole.within(400, 0)
-    assert [thing.name[0] for thing in kept.things] == ["a", "b"]
-    assert len(kept.records) == 1
+    within = whole.within(400, 0)
+    assert [thing.name[0] for thing in within.things] == ["a", "b"]
+    assert len(within.records) == 1
 
 
 def test_a_piece_is_cut_at_a_sentence() -> None:
@@ -106,9 +106,9 @@ def test_what_is_cut_keeps_the_sentences_that_were_asked_for_whole() -> None:
     assert len(cut) <= 120
 
 
-@pytest.mark.parametrize("asked", ["", "who sells tickets?"])
-def test_where_nothing_was_asked_for_the_beginning_stays(asked: str) -> None:
-    assert excerpt(PIECE_TEXT, 60, asked) == "The place lies by the sea. The place lies by the sea."
+@pytest.mark.parametrize("query", ["", "who sells tickets?"])
+def test_where_nothing_was_asked_for_the_beginning_stays(query: str) -> None:
+    assert excerpt(PIECE_TEXT, 60, query) == "The place lies by the sea. The place lies by the sea."
 
 
 def test_a_sentence_that_is_too_long_is_cut_within() -> None:

@@ -62,7 +62,7 @@ def test_a_question_of_any_length_is_read(reader: Reader, question: str) -> None
 def test_an_answer_that_the_evidence_gives_has_more_support(answer: str, other: str) -> None:
     verifier = BuiltinVerifier()
     right, wrong = (
-        verifier.verify("How tall is the tower?", said, [CATS, TOWER], None) for said in (answer, other)
+        verifier.verify("How tall is the tower?", text, [CATS, TOWER], None) for text in (answer, other)
     )
     assert right.probability > 0.5 > wrong.probability
     assert right.span is not None

@@ -129,9 +129,9 @@ def test_lines_of_text_are_a_region() -> None:
 
 def test_a_label_prefers_regions_of_its_usual_kind() -> None:
     plain = BuiltinCropper().crop(noticeboard(), [], 8)
-    asked = BuiltinCropper().crop(noticeboard(), ["text"], 8)
+    regions = BuiltinCropper().crop(noticeboard(), ["text"], 8)
     assert (plain[0].kind, plain[0].label) == ("quadrilateral", None)
-    assert (asked[0].kind, asked[0].label) == ("text", "text")
+    assert (regions[0].kind, regions[0].label) == ("text", "text")
 
 
 def test_small_regions_and_those_at_the_edge_are_flagged() -> None:
@@ -190,8 +190,8 @@ def test_a_box_is_called_by_the_label_with_the_strongest_word(
 def test_near_doubles_leave_the_surest_and_neighbours_stay() -> None:
     boxes = [(0, 0, 100, 100), (2, 0, 100, 100), (40, 0, 140, 100), (20, 20, 60, 60)]
     ranked = [0.5, 0.9, 0.4, 0.3]
-    found = [Detection(box, str(place), ranked[place]) for place, box in enumerate(boxes)]
-    assert [each.label for each in without_doubles(found, 0.8)] == ["1", "2", "3"]
+    results = [Detection(box, str(place), ranked[place]) for place, box in enumerate(boxes)]
+    assert [each.label for each in without_doubles(results, 0.8)] == ["1", "2", "3"]
     assert without_doubles([], 0.8) == []
 
 

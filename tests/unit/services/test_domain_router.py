@@ -72,9 +72,9 @@ def test_the_temperature_undoes_overconfidence(overconfidence: float) -> None:
     honest = generator.normal(0, 1.5, (400, 3))
     probabilities = np.exp(honest) / np.exp(honest).sum(axis=1, keepdims=True)
     labels = np.array([generator.choice(3, p=row) for row in probabilities])
-    found = best_temperature(honest * overconfidence, labels)
-    assert found == pytest.approx(overconfidence, rel=0.2)
-    assert log_loss(honest * overconfidence / found, labels) <= log_loss(honest * overconfidence, labels)
+    result = best_temperature(honest * overconfidence, labels)
+    assert result == pytest.approx(overconfidence, rel=0.2)
+    assert log_loss(honest * overconfidence / result, labels) <= log_loss(honest * overconfidence, labels)
 
 
 def jpeg() -> bytes:

@@ -29,9 +29,9 @@ class SureOfYears:
         """Return a window of a [CLS] and the words for each passage; `ids` is 1 for a year."""
         windows = []
         for place, text in enumerate(passages):
-            found = list(re.finditer(r"\w+", text))
-            offsets = np.array([(-1, -1), *(word.span() for word in found)], dtype=np.int64)
-            windows.append(Window(place, (0, *(int(word[0].isdigit()) for word in found)), (), offsets))
+            results = list(re.finditer(r"\w+", text))
+            offsets = np.array([(-1, -1), *(word.span() for word in results)], dtype=np.int64)
+            windows.append(Window(place, (0, *(int(word[0].isdigit()) for word in results)), (), offsets))
         return windows
 
     def forward(self, windows: Sequence[Window]) -> list[Logits]:

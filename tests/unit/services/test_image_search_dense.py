@@ -70,8 +70,8 @@ def test_text_search_stops_when_cancelled(store: VectorStore, times: list[bool])
     engine = DenseImageSearch(store, encoder, forward_texts=encoder.forward_texts)
     store.create("images-1", engine.schema)
     engine.index("images-1", [known(paint, painted(paint)) for paint in PAINTS])
-    found = engine.search_texts(["a blue door", "red"], 2, "images-1")
-    assert [(seen.entity, seen.photo_index) for seen in found] == [("blue", 0), ("red", 1)]
+    result = engine.search_texts(["a blue door", "red"], 2, "images-1")
+    assert [(seen.entity, seen.photo_index) for seen in result] == [("blue", 0), ("red", 1)]
     times += [True, False]
     (only,) = engine.search_texts(["a blue door", "red"], 1, "images-1")
     assert only.entity == "blue"

@@ -80,12 +80,12 @@ def test_parallel_search_equals_sequential(
     engine: BuiltinImageSearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     photos = [warped(picture(name), *more) for name in KINDS[:3] for more in ((), (TURNED,))]
-    found = []
+    results = []
     for at_once in (1, 4):
         monkeypatch.setattr(builtin, "_AT_ONCE", at_once)
-        found.append(search(engine, *photos))
-    assert len({each.entity for each in found[0]}) >= 3
-    assert found[0] == found[1]
+        results.append(search(engine, *photos))
+    assert len({each.entity for each in results[0]}) >= 3
+    assert results[0] == results[1]
 
 
 def test_of_two_siblings_the_seen_one_comes_first(engine: BuiltinImageSearch) -> None:

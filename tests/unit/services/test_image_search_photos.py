@@ -98,7 +98,7 @@ def indexed(engine: BuiltinImageSearch, name: str, chosen: Sequence[View]) -> st
 def test_other_photos_of_an_indexed_place_find_it(
     engine: BuiltinImageSearch, views: dict[str, list[View]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: dict[str, list[bool]] = {place: [] for place in PLACES}
+    answers: dict[str, list[bool]] = {place: [] for place in PLACES}
     wrong = []
     rounds = {place: 1 if place in SINGLE else len(photos) for place, photos in views.items()}
     for turn in range(max(rounds.values())):
@@ -108,15 +108,15 @@ def test_other_photos_of_an_indexed_place_find_it(
             if view is chosen[view.place] or turn >= rounds[view.place]:
                 continue
             answer = claimed(engine, version, view)
-            asked[view.place].append(answer == view.place)
+            answers[view.place].append(answer == view.place)
             if answer not in (None, view.place):
                 wrong.append((view.name, answer))
     with capsys.disabled():
-        for place, found in asked.items():
-            print(f"\n  {place}: found in {sum(found)} of {len(found)} other photos", end="")  # noqa: T201
+        for place, result in answers.items():
+            print(f"\n  {place}: found in {sum(result)} of {len(result)} other photos", end="")  # noqa: T201
     assert wrong == []
-    real = asked[PLACES[0]] + asked[PLACES[1]]
-    everything = list(itertools.chain.from_iterable(asked.values()))
+    real = answers[PLACES[0]] + answers[PLACES[1]]
+    everything = list(itertools.chain.from_iterable(answers.values()))
     assert np.mean(everything) >= 0.8
     assert np.mean(real) >= 0.75
 

@@ -163,8 +163,8 @@ async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: st
             replies = [await client.post(BY_TEXT, json={"texts": [text], "k": 1}) for text in texts]
             together = await client.post(BY_TEXT, json={"texts": texts, "k": 3})
             info = (await client.get("/info")).json()
-    found = [ImageSearchReply.model_validate_json(reply.content).hits[0].entity for reply in replies]
-    assert found == ["green", "red", "blue", "red", "blue", "green"]
+    results = [ImageSearchReply.model_validate_json(reply.content).hits[0].entity for reply in replies]
+    assert results == ["green", "red", "blue", "red", "blue", "green"]
     hits = ImageSearchReply.model_validate_json(together.content).hits
     assert {hit.entity: hit.image_index for hit in hits} == {"green": 0, "red": 1, "blue": 2}
     assert None not in {hit.cosine for hit in hits}

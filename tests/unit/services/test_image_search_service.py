@@ -40,9 +40,9 @@ async def test_an_indexed_thing_is_found_in_a_photo_of_it(settings: ImageSearchS
         await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
         reply = await search(client, blank, photo, k="1")
     assert put_reply.json() == {"indexed": 2, "rejected": {}}
-    found = ImageSearchReply.model_validate_json(reply.content)
-    assert found.collection == "images"
-    (hit,) = found.hits
+    response = ImageSearchReply.model_validate_json(reply.content)
+    assert response.collection == "images"
+    (hit,) = response.hits
     assert (hit.entity, hit.attributes, hit.image_index) == ("The Salt Road", {"author": "Mira Holm"}, 1)
     assert hit.score > 0.8
 
@@ -64,10 +64,10 @@ async def test_a_record_of_a_photo_replaces_the_one_before_and_copies_do_not_cro
         )
         await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
         listed = (await client.get("/v1/collections/images/documents?source=a")).json()
-        found = ImageSearchReply.model_validate_json((await search(client, cover, k="3")).content)
+        reply = ImageSearchReply.model_validate_json((await search(client, cover, k="3")).content)
     assert named.json()["attributes"] == {"height": "331 m"}
     assert ([each["name"] for each in listed["documents"]], listed["total"]) == (["Mast"], 11)
-    assert {hit.entity for hit in found.hits} == {"Tower", "Mast"}
+    assert {hit.entity for hit in reply.hits} == {"Tower", "Mast"}
 
 
 async def test_a_photo_that_cannot_be_read_is_rejected_by_itself(settings: ImageSearchSettings) -> None:
@@ -94,11 +94,11 @@ async def test_thumbnails_are_optional(tmp_path: Path, wanted: bool) -> None:
         await client.post("/v1/collections", json={"name": "images-1"})
         for _ in range(2):
             await put(client, [b"not a picture", blank, jpeg(COVER)], items)
-    kept = {path.stem: decode_rgb(path.read_bytes()) for path in (tmp_path / "thumbnails").glob("*")}
-    assert list(kept) == ([items[2]["id"]] if wanted else [])
-    assert all(max(picture.shape) == SIDE for picture in kept.values())
+    content = {path.stem: decode_rgb(path.read_bytes()) for path in (tmp_path / "thumbnails").glob("*")}
+    assert list(content) == ([items[2]["id"]] if wanted else [])
+    assert all(max(picture.shape) == SIDE for picture in content.values())
     for each in items:
-        assert (Thumbnails(tmp_path).read(each["id"]) is not None) == (each["id"] in kept)
+        assert (Thumbnails(tmp_path).read(each["id"]) is not None) == (each["id"] in content)
 
 
 async def test_embeddings_have_the_de_facto_shape(settings: ImageSearchSettings) -> None:

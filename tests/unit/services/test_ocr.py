@@ -93,8 +93,8 @@ def test_two_threads_read_two_photos_at_once(engine: BuiltinOcr) -> None:
 def test_a_real_street_sign_is_read_in_order(engine: BuiltinOcr, real_photos: Path) -> None:
     with Image.open(real_photos / "french.jpg") as photo:
         lines = texts(engine, np.asarray(photo.convert("RGB")))
-    found = [lines.index(text) for text in ("palaisdulouvre", "muséedulouvre", "théâtre", "dupalaisroyal")]
-    assert found == sorted(found)
+    results = [lines.index(text) for text in ("palaisdulouvre", "muséedulouvre", "théâtre", "dupalaisroyal")]
+    assert results == sorted(results)
 
 
 def jpeg(text: str = "The Salt Road") -> bytes:
@@ -168,9 +168,9 @@ def test_the_detector_finds_the_very_same_without_them() -> None:
     assert lighter != model  # else the package has changed, and this is no longer needed
     picture = page([(40, 40, "The Salt Harbour")], size=(320, 160))
     pixels = (picture.transpose(2, 0, 1)[None] / 127.5 - 1).astype(np.float32)
-    found, as_before = (
+    results, as_before = (
         InferenceSession(each, providers=["CPUExecutionProvider"]).run(None, {"x": pixels})[0]
         for each in (lighter, model)
     )
-    assert found.max() > 0.5
-    assert np.array_equal(found, as_before)
+    assert results.max() > 0.5
+    assert np.array_equal(results, as_before)

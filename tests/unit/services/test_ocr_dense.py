@@ -71,10 +71,10 @@ def test_wide_lines_are_fewer() -> None:
 
 def test_no_batch_is_longer_than_can_be_waited_for() -> None:
     sizes = [(10, width) for width in range(20, 2000, 20)]
-    found = list(batches(sizes))
-    assert sorted(place for batch in found for place in batch) == list(range(len(sizes)))
+    results = list(batches(sizes))
+    assert sorted(place for batch in results for place in batch) == list(range(len(sizes)))
     assert all(
-        len(batch) * max(320, 48 * max(sizes[place][1] for place in batch) / 10) <= 9_600 for batch in found
+        len(batch) * max(320, 48 * max(sizes[place][1] for place in batch) / 10) <= 9_600 for batch in results
     )
 
 

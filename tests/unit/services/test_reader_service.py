@@ -166,7 +166,7 @@ LONG = (
 
 
 @pytest.mark.parametrize(
-    ("sentence", "span", "subject", "said"),
+    ("sentence", "span", "subject", "text"),
     [
         ("The tower is 71 m tall.", "71 m", None, "The tower is 71 m tall."),
         ("It is 98.6 m tall.", "98.6 m", "The Campanile", "The Campanile is 98.6 m tall."),
@@ -185,8 +185,8 @@ LONG = (
         ),
     ],
 )
-def test_an_answer_is_a_whole_clause(sentence: str, span: str, subject: str | None, said: str) -> None:
-    assert speak(sentence, span, subject, "").startswith(said)
+def test_an_answer_is_a_whole_clause(sentence: str, span: str, subject: str | None, text: str) -> None:
+    assert speak(sentence, span, subject, "").startswith(text)
     assert len(speak(sentence, span, subject, "").split()) <= MOST_SPOKEN
 
 
@@ -202,8 +202,8 @@ def test_an_answer_in_a_hostile_sentence_is_spoken(filling: str) -> None:
 
 
 def test_a_relative_clause_is_left_out_where_the_sentence_is_too_long_with_it() -> None:
-    said = speak(DUCHY, "King Charles III", None, "Normans")
-    assert said.startswith("The Duchy of Normandy was established by the treaty between King Charles III and")
+    text = speak(DUCHY, "King Charles III", None, "Normans")
+    assert text.startswith("The Duchy of Normandy was established by the treaty between King Charles III and")
 
 
 def test_a_phrase_without_a_verb_is_not_taken_for_a_clause() -> None:
@@ -215,7 +215,7 @@ def test_a_phrase_without_a_verb_is_not_taken_for_a_clause() -> None:
 
 
 @pytest.mark.parametrize(
-    ("span", "said"),
+    ("span", "text"),
     [
         ("6 million", "6 million Lira in damages for his loss."),
         (
@@ -225,12 +225,12 @@ def test_a_phrase_without_a_verb_is_not_taken_for_a_clause() -> None:
         ),
     ],
 )
-def test_a_cut_span_is_completed_from_pause_to_pause(span: str, said: str) -> None:
+def test_a_cut_span_is_completed_from_pause_to_pause(span: str, text: str) -> None:
     sentence = (
         "which, under article 4 of the Treaty on the Functioning of the European Union and by the rulings of "
         "its courts in many years and cases, allowed him 6 million Lira in damages for his loss"
     )
-    assert speak(sentence, span, None, "") == said
+    assert speak(sentence, span, None, "") == text
 
 
 def test_a_list_is_said_from_its_first_item() -> None:
@@ -248,8 +248,8 @@ def test_words_far_into_a_sentence_are_said_from_the_pause_before_them() -> None
 
 
 def test_a_relative_clause_is_said_of_the_words_before_it() -> None:
-    said = "The Duchy of Normandy began in 911 as a small fiefdom on the coast."
-    assert speak(DUCHY, "911", None, "Normans") == said
+    text = "The Duchy of Normandy began in 911 as a small fiefdom on the coast."
+    assert speak(DUCHY, "911", None, "Normans") == text
 
 
 def test_a_span_that_no_short_clause_holds_is_said_with_what_it_is_about() -> None:
@@ -262,7 +262,7 @@ def test_a_span_that_no_short_clause_holds_is_said_with_what_it_is_about() -> No
 
 
 @pytest.mark.parametrize(
-    ("sentence", "span", "said"),
+    ("sentence", "span", "text"),
     [
         ("The begun of Doge's Palace is 1340.", "1340", "Begun: 1340."),
         ("The architects of Doge's Palace is Calendario and Bon.", "Bon", "Architects: Calendario and Bon."),
@@ -274,8 +274,8 @@ def test_a_span_that_no_short_clause_holds_is_said_with_what_it_is_about() -> No
         ("Begun 1340", "1340", "Begun 1340."),
     ],
 )
-def test_an_attribute_is_said_with_its_key_and_whole_value(sentence: str, span: str, said: str) -> None:
-    assert speak_attribute(sentence, span, "Doge's Palace") == said
+def test_an_attribute_is_said_with_its_key_and_whole_value(sentence: str, span: str, text: str) -> None:
+    assert speak_attribute(sentence, span, "Doge's Palace") == text
 
 
 ADULT, CHILD = "Ticket: Adult; Price: £14.50", "Ticket: Child (5 to 15); Price: £7.20"
@@ -334,13 +334,13 @@ def test_a_name_that_makes_a_clause_too_long_does_not_cut_off_its_end() -> None:
         "She was the first woman to pilot the Space Shuttle, in 1995 on mission STS-63, and the first woman "
         "to command a shuttle mission, STS-93, in July 1999."
     )
-    said = speak(sentence, "STS-93", "Eileen Collins", "")
-    assert said.startswith("Eileen Collins: the first woman to pilot")
-    assert said.endswith("the first woman to command a shuttle mission, STS-93.")
+    text = speak(sentence, "STS-93", "Eileen Collins", "")
+    assert text.startswith("Eileen Collins: the first woman to pilot")
+    assert text.endswith("the first woman to command a shuttle mission, STS-93.")
 
 
 @pytest.mark.parametrize(
-    ("row", "span", "said"),
+    ("row", "span", "text"),
     [
         ("Product: Raven teapot; Price (£): 95; Made by: Orla Finch", "£): 95", "Raven teapot, price: £95"),
         ("Tower: North; Height (m): 98; Steps: 312", "98", "North, height: 98 m"),
@@ -353,5 +353,5 @@ def test_a_name_that_makes_a_clause_too_long_does_not_cut_off_its_end() -> None:
         ("It opens at nine; tickets cost £5.", "£5", None),
     ],
 )
-def test_a_cell_is_said_with_the_name_of_its_row(row: str, span: str, said: str | None) -> None:
-    assert say_cell(row, row.rindex(span) + len(span)) == said
+def test_a_cell_is_said_with_the_name_of_its_row(row: str, span: str, text: str | None) -> None:
+    assert say_cell(row, row.rindex(span) + len(span)) == text

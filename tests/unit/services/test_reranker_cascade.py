@@ -21,9 +21,9 @@ class Towers:
         self.photos: list[Photo | None] = []
         self.read: list[str] = []
 
-    def question_vectors(self, asked: Sequence[tuple[str, Photo | None]]) -> list[Vectors]:
-        self.photos += [photo for _, photo in asked]
-        return [np.array([[1.0, 0.0]], np.float32) for _ in asked]
+    def question_vectors(self, queries: Sequence[tuple[str, Photo | None]]) -> list[Vectors]:
+        self.photos += [photo for _, photo in queries]
+        return [np.array([[1.0, 0.0]], np.float32) for _ in queries]
 
     def text_vectors(self, texts: Sequence[str]) -> list[Vectors]:
         self.read += texts
@@ -49,13 +49,13 @@ def _reranker(
     return CascadeReranker(coarse, judge, Cutoffs(**given))  # type: ignore[arg-type]
 
 
-def _expect(found: Sequence[float], expected: Sequence[float]) -> None:
-    assert found == pytest.approx(expected, abs=1e-6)
+def _expect(actual: Sequence[float], expected: Sequence[float]) -> None:
+    assert actual == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_score_is_the_product_of_both_stages() -> None:
-    found = _reranker(Towers(), Judge()).rerank("who?", list("abcd"), None, PHOTO)
-    _expect(found, [0.9 * 0.2, 0.6 * 0.9, 0.3, 0.05])
+    result = _reranker(Towers(), Judge()).rerank("who?", list("abcd"), None, PHOTO)
+    _expect(result, [0.9 * 0.2, 0.6 * 0.9, 0.3, 0.05])
 
 
 def test_the_best_query_token_counts() -> None:
@@ -75,9 +75,9 @@ def test_a_negative_cosine_is_discarded_where_there_is_a_threshold() -> None:
 
 def test_coarse_stage_without_threshold_selects_k1() -> None:
     judge = Judge()
-    found = _reranker(Towers(), judge, coarse_top=2, coarse_threshold=None, fine_threshold=0.5)
-    _expect(found.rerank("who?", list("edc"), None, PHOTO), [0.0, 1.0, 1.0])
-    _expect(found.rerank("who?", ["e"], None, PHOTO), [1.0])
+    result = _reranker(Towers(), judge, coarse_top=2, coarse_threshold=None, fine_threshold=0.5)
+    _expect(result.rerank("who?", list("edc"), None, PHOTO), [0.0, 1.0, 1.0])
+    _expect(result.rerank("who?", ["e"], None, PHOTO), [1.0])
     alone = _reranker(Towers(), None, coarse_threshold=None)
     _expect(alone.rerank("who?", list("eac"), None, PHOTO), [0.1, 0.95, 0.65])
 
@@ -111,8 +111,8 @@ def test_best_k2_products_are_kept() -> None:
 
 
 def test_of_equals_the_first_are_kept() -> None:
-    kept = _reranker(None, Judge(), fine_top=2).rerank("who?", ["c 1", "c 2", "c 3"], None, PHOTO)
-    assert kept == [1.0, 1.0, 0.0]
+    scores = _reranker(None, Judge(), fine_top=2).rerank("who?", ["c 1", "c 2", "c 3"], None, PHOTO)
+    assert scores == [1.0, 1.0, 0.0]
 
 
 def test_a_stage_that_is_off_has_factor_1_and_discards_nothing() -> None:
@@ -130,16 +130,16 @@ def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
     engine.rerank("who wrote it?", ["a"], "The Salt Road")
     engine.rerank("who wrote the salt road?", ["a"], "The Salt Road")
     engine.rerank("who wrote it?", ["a"], "")
-    asked = [query for query, _ in judge.pairs]
-    assert asked == ["who wrote it? (about The Salt Road)", "who wrote the salt road?", "who wrote it?"]
+    queries = [query for query, _ in judge.pairs]
+    assert queries == ["who wrote it? (about The Salt Road)", "who wrote the salt road?", "who wrote it?"]
 
 
 def test_documents_are_sorted_by_length_for_batching() -> None:
     towers, judge = Towers(), Judge()
-    found = _reranker(towers, judge).rerank("who?", ["a", "bbbb", "cc"], None, PHOTO)
+    result = _reranker(towers, judge).rerank("who?", ["a", "bbbb", "cc"], None, PHOTO)
     assert towers.read == ["bbbb", "cc", "a"]
     assert [text for _, text in judge.pairs] == ["bbbb", "cc", "a"]
-    _expect(found, [0.18, 0.54, 0.3])
+    _expect(result, [0.18, 0.54, 0.3])
 
 
 def test_nothing_in_gives_nothing_out() -> None:

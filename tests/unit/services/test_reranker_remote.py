@@ -98,7 +98,7 @@ class RerankServer:
 
 def _every_score(value: Any) -> Fault:
     def spoil(results: Results) -> Any:
-        return [{key: kept if key == "index" else value for key, kept in each.items()} for each in results]
+        return [{key: old if key == "index" else value for key, old in each.items()} for each in results]
 
     return spoil
 
@@ -154,10 +154,10 @@ async def test_scores_come_back_in_the_order_of_the_documents(shape: RemoteShape
 async def test_raw_logits_become_probabilities_in_the_same_order(shape: RemoteShape) -> None:
     server = RerankServer(score=lambda query, text: 8 * overlap(query, text) - 3)
     async with reranking(server, shape) as engine:
-        found = await scores(engine, DOCUMENTS)
+        result = await scores(engine, DOCUMENTS)
         server.score = lambda query, text: 0.5
         later = await scores(engine, DOCUMENTS[:1])
-    assert found == pytest.approx([1 / (1 + math.exp(3 - 8 * each)) for each in EXPECTED])
+    assert result == pytest.approx([1 / (1 + math.exp(3 - 8 * each)) for each in EXPECTED])
     assert later == pytest.approx([1 / (1 + math.exp(-0.5))])  # the server is known to send logits
 
 
@@ -193,8 +193,8 @@ async def test_the_service_passes_the_servers_scores_on() -> None:
             ready = await client.get("/health/ready")
     assert ready.status_code == 200
     assert reply["model"] == MODEL
-    found = {result["index"]: result["relevance_score"] for result in reply["results"]}
-    assert [found[index] for index in range(6)] == pytest.approx(EXPECTED)
+    values = {result["index"]: result["relevance_score"] for result in reply["results"]}
+    assert [values[index] for index in range(6)] == pytest.approx(EXPECTED)
 
 
 async def test_settings_that_contradict_each_other_are_refused() -> None:

@@ -117,7 +117,7 @@ def test_pages_with_equal_ranks_are_settled_by_how_well_they_match() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "asked"),
+    ("written", "query"),
     [
         ("The Müller family", "muller families"),
         ("STRASSE", "straße"),
@@ -132,8 +132,8 @@ def test_pages_with_equal_ranks_are_settled_by_how_well_they_match() -> None:
         ("a 250ml bottle", "250 ml"),
     ],
 )
-def test_two_ways_to_write_a_thing_share_terms(written: str, asked: str) -> None:
-    assert set(terms(written)) & set(terms(asked))
+def test_two_ways_to_write_a_thing_share_terms(written: str, query: str) -> None:
+    assert set(terms(written)) & set(terms(query))
 
 
 def test_numbers_keep_their_decimals() -> None:
@@ -190,8 +190,8 @@ async def test_pages_are_read_whole_in_their_order(settings: TextSearchSettings)
     parts = [chunk(f"Part {number}.", url=first, position=number) for number in (2, 0, 1)]
     async with live(create_app(settings)) as client:
         await publish(client, "pages-1", [*parts, chunk("Another page.", url=second)])
-        asked = {"addresses": [second, first, "https://pages.example/none"], "k": 3}
-        reply = await client.post("/v1/text-search/pages", json=asked)
+        request = {"addresses": [second, first, "https://pages.example/none"], "k": 3}
+        reply = await client.post("/v1/text-search/pages", json=request)
     assert [hit["snippet"] for hit in reply.json()["hits"]] == ["Another page.", "Part 0.", "Part 1."]
 
 

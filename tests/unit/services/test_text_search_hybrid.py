@@ -28,11 +28,11 @@ class TopicEncoder:
     def __init__(self, name: str = "topics") -> None:
         self.name = name
         self.size = len(TOPICS) + 1
-        self.asked: list[list[str]] = []
+        self.requests: list[list[str]] = []
         self.works = True
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
-        self.asked.append(list(texts))
+        self.requests.append(list(texts))
         return self.passages(texts)
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
@@ -86,7 +86,7 @@ def test_a_word_that_the_encoder_does_not_know_still_counts(engine: IndexedTextS
 def test_sub_queries_are_encoded_together(engine: IndexedTextSearch, encoder: TopicEncoder) -> None:
     engine.index("v1", EVERYTHING)
     hits = engine.search(["which novelist?", "where are the ships?"], 3, "v1")
-    assert encoder.asked == [["which novelist?", "where are the ships?"]]
+    assert encoder.requests == [["which novelist?", "where are the ships?"]]
     assert {hit.passage.title for hit in hits[:2]} == {"The Salt Road", "Lindvik"}
 
 
@@ -100,7 +100,7 @@ def test_half_characters_in_a_question_do_not_reach_the_model(
 ) -> None:
     engine.index("v1", EVERYTHING)
     assert engine.search(["which \ud83d novelist?"], 1, "v1")[0].passage == PEN
-    assert encoder.asked == [["which ? novelist?"]]
+    assert encoder.requests == [["which ? novelist?"]]
 
 
 def test_nothing_is_written_or_lost_when_the_encoder_fails(

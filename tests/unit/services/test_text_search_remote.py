@@ -25,7 +25,7 @@ PLAIN = Instructions("", "")
 Answer = TypeVar("Answer")
 
 
-async def asked(
+async def call_encoder(
     server: EmbeddingServer,
     ask: Callable[[RemoteEncoder], Answer],
     model: str = MODEL,
@@ -50,20 +50,20 @@ def unit(text: str) -> Any:
 async def test_vectors_keep_the_order_of_the_texts() -> None:
     texts = [f"The harbour of Lindvik, part {number}." for number in range(40)]
     server = EmbeddingServer()
-    vectors = await asked(server, lambda encoder: encoder.passages(texts))
+    vectors = await call_encoder(server, lambda encoder: encoder.passages(texts))
     assert [vector.dtype for vector in vectors] == [np.float32] * 40
     np.testing.assert_allclose(np.array(vectors), np.array([unit(text) for text in texts]), atol=1e-6)
 
 
 async def test_requests_hold_no_more_texts_than_a_batch() -> None:
     server = EmbeddingServer()
-    await asked(server, lambda encoder: encoder.passages(["a"] * 20), max_batch=8)
+    await call_encoder(server, lambda encoder: encoder.passages(["a"] * 20), max_batch=8)
     assert [len(texts) for texts in server.seen] == [1, 8, 8, 4]
 
 
 async def test_instructions_stand_before_questions_and_passages() -> None:
     server = EmbeddingServer()
-    await asked(
+    await call_encoder(
         server,
         lambda encoder: (encoder.queries(["who?"]), encoder.passages(["Ada."])),
         instructions=Instructions("query: ", "passage: "),
@@ -73,14 +73,16 @@ async def test_instructions_stand_before_questions_and_passages() -> None:
 
 async def test_a_text_that_the_server_would_refuse_as_too_long_is_cut() -> None:
     server = EmbeddingServer()
-    await asked(server, lambda encoder: encoder.passages(["incomprehensibilities " * 600, "x" * 20_000, ""]))
+    await call_encoder(
+        server, lambda encoder: encoder.passages(["incomprehensibilities " * 600, "x" * 20_000, ""])
+    )
     long, unbroken, empty = server.seen[-1]
     assert long.split() == ["incomprehensibilities"] * 127
     assert unbroken == empty == " "
 
 
 async def test_the_size_and_the_model_are_what_the_server_says() -> None:
-    about = await asked(EmbeddingServer(), lambda encoder: (encoder.size, encoder.name), model="")
+    about = await call_encoder(EmbeddingServer(), lambda encoder: (encoder.size, encoder.name), model="")
     assert about == (SIZE, "bge-large-en-v1.5 (remote)")
 
 
@@ -101,7 +103,7 @@ def entry(embedding: object, index: object = 0) -> dict[str, Any]:
 async def test_a_reply_of_another_shape_is_called_that(reply: object) -> None:
     server = EmbeddingServer(reply=reply)
     with pytest.raises(DependencyUnavailable, match="a reply of another shape"):
-        await asked(server, lambda encoder: encoder.size)
+        await call_encoder(server, lambda encoder: encoder.size)
 
 
 async def test_vectors_that_change_their_size_are_refused() -> None:
@@ -112,7 +114,7 @@ async def test_vectors_that_change_their_size_are_refused() -> None:
         encoder.queries(["who?"])
 
     with pytest.raises(DependencyUnavailable, match="another shape"):
-        await asked(server, ask)
+        await call_encoder(server, ask)
 
 
 @pytest.mark.parametrize("text", ["", "word", "東京" * 300, "a-b " * 600, "…" * 600, "x" * 9000])

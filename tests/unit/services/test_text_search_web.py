@@ -181,12 +181,12 @@ def test_a_search_api_that_hangs_ends_with_the_deadline(internet: Web) -> None:
 def test_brave_and_tavily_get_the_key_and_their_own_request(internet: Web) -> None:
     text = "The Lindvik dam is 112 m high."
     internet.results("/a", api="/res/v1/web/search", description=text)
-    found = hits(internet, provider=Provider.BRAVE)  # type: ignore[arg-type]
-    assert [hit.passage.text for hit in found] == [text]
+    result = hits(internet, provider=Provider.BRAVE)  # type: ignore[arg-type]
+    assert [hit.passage.text for hit in result] == [text]
     assert internet.headers[0]["X-Subscription-Token"] == "secret"
     internet.results("/a", content=text)
-    found = hits(internet, provider=Provider.TAVILY)  # type: ignore[arg-type]
-    assert [hit.passage.text for hit in found] == [text]
+    result = hits(internet, provider=Provider.TAVILY)  # type: ignore[arg-type]
+    assert [hit.passage.text for hit in result] == [text]
     assert internet.bodies[0]["query"] == QUERY
     assert "Bearer secret" in {each.get("Authorization") for each in internet.headers}
 

@@ -56,9 +56,9 @@ def test_speed_follows_from_sizes_that_can_be(preset: Preset) -> None:
 
 def test_sizes_come_from_the_environment_and_the_command_line_wins() -> None:
     given = ServeSettings(preset=FP8, memory_share=0.5, max_model_len=4096, max_num_seqs=6, gpu=1)
-    found = arguments(["--max-num-seqs", "4"], given)
-    assert (found.preset, found.memory_share, found.max_model_len, found.gpu) == (FP8, 0.5, 4096, 1)
-    assert found.max_num_seqs == 4
+    result = arguments(["--max-num-seqs", "4"], given)
+    assert (result.preset, result.memory_share, result.max_model_len, result.gpu) == (FP8, 0.5, 4096, 1)
+    assert result.max_num_seqs == 4
 
 
 def test_sizes_for_one_preset_are_not_used_for_another() -> None:

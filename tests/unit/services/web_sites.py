@@ -36,8 +36,8 @@ class Web:
     def results(self, *paths: str, api: str = "/search", **fields: Any) -> None:
         """Let the search API name these pages."""
         items = [{"url": f"{self.url}{path}", "title": f"Page {path}", **fields} for path in paths]
-        found: Any = {"results": items}
-        self.pages[api] = json.dumps({"web": found} if api.startswith("/res") else found).encode()
+        values: Any = {"results": items}
+        self.pages[api] = json.dumps({"web": values} if api.startswith("/res") else values).encode()
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def jpeg(number: int) -> bytes:
     return held.getvalue()
 
 
-async def asked_run(
+async def ask_run(
     folder: Path,
     questions: Sequence[Question],
     *,
@@ -99,7 +99,7 @@ async def _record(folder: Path, place: int, question: Question, traits: ServerTr
     with counting_calls(keep=True) as calls:
         async with bench(script, traits=traits) as it:
             await _ask(it, question, photo.read_bytes(), [OTHER, *pages])
-    told = Told(
+    run_facts = Told(
         notes=[{"stage": "text_search", "text": f"2 results: x; kept: {question.query}"}],
         found=[
             {"stage": "text_search", "title": each.title, "url": each.url, "text": each.text}
@@ -115,7 +115,7 @@ async def _record(folder: Path, place: int, question: Question, traits: ServerTr
         value=question.accepted[0] if question.accepted else None,
         entity=f"Tower {question.number}",
     )
-    explanation = Explanation.model_validate(told.model_dump(mode="json"))
+    explanation = Explanation.model_validate(run_facts.model_dump(mode="json"))
     record = turn_of(
         f"i-{question.number}",
         answered(question.answered, explanation=explanation, session_id=question.session_id),

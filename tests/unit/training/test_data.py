@@ -14,7 +14,7 @@ from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.verdicts import Case, Judgement
 from evaluation.runs.store import RunError
 from gateway.llm.reply_forms import in_lines
-from tests.unit.training.asked_runs import Question, asked_run, jpeg
+from tests.unit.training.asked_runs import Question, ask_run, jpeg
 from training.data.building import DataSet, Plan, build
 from training.data.referee import MEMORY, Need, NoJudgement, Referee
 from training.samples import (
@@ -43,7 +43,7 @@ class ScriptedReferee(Referee):
 
     def __init__(self, folder: Path, words: tuple[str, ...] = (), *, silent_after: int = 10**9) -> None:
         super().__init__(RuleJudge(), folder)
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self._words = words
         self._left = silent_after
 
@@ -63,7 +63,7 @@ class ScriptedReferee(Referee):
         if self._left == 0:
             raise NoJudgement("it is asleep")
         self._left -= 1
-        self.asked.append(what)
+        self.requests.append(what)
 
 
 async def built(out: Path, *runs: Path, referee: Referee | None = None, **plan: Any) -> DataSet:
@@ -86,16 +86,16 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 async def test_label_is_own_answer_if_right_else_refusal(tmp_path: Path) -> None:
-    await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
+    await ask_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
     await built(tmp_path / "data", tmp_path / "run")
-    found = conversations(tmp_path / "data", Task.ANSWER)
-    assert [(each.label, each.source) for each in found] == [
+    result = conversations(tmp_path / "data", Task.ANSWER)
+    assert [(each.label, each.source) for each in result] == [
         ("It was built in 1931.", Label.OWN),
         ("I don't know.", Label.REFUSAL),
         ("I don't know.", Label.REFUSAL),
     ]
-    assert [each.reply for each in found] == [RIGHT.answered, WRONG.answered, REFUSED.answered]
-    assert [each.gold for each in found] == [RIGHT.gold] * 3
+    assert [each.reply for each in result] == [RIGHT.answered, WRONG.answered, REFUSED.answered]
+    assert [each.gold for each in result] == [RIGHT.gold] * 3
 
 
 @pytest.mark.parametrize(
@@ -111,27 +111,27 @@ async def test_label_is_own_answer_if_right_else_refusal(tmp_path: Path) -> None
 async def test_wrong_answer_can_be_labelled_by_gold_or_dropped(
     tmp_path: Path, wrong: Wrong, labels: list[tuple[str, Label]]
 ) -> None:
-    await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED, Question(4, gold=" ", answered="Never.")])
+    await ask_run(tmp_path / "run", [RIGHT, WRONG, REFUSED, Question(4, gold=" ", answered="Never.")])
     made = await built(tmp_path / "data", tmp_path / "run", wrong=wrong)
-    found = conversations(tmp_path / "data", Task.ANSWER)
-    assert [(each.label, each.source) for each in found] == labels
+    result = conversations(tmp_path / "data", Task.ANSWER)
+    assert [(each.label, each.source) for each in result] == labels
     assert made.unused[Task.ANSWER]["there is no gold answer"] == 1
 
 
 async def test_answer_to_unanswerable_becomes_refusal(tmp_path: Path) -> None:
-    await asked_run(tmp_path / "run", [Question(1, answerable=False, accepted=(), gold="I don't know.")])
+    await ask_run(tmp_path / "run", [Question(1, answerable=False, accepted=(), gold="I don't know.")])
     await built(tmp_path / "data", tmp_path / "run")
     (sample,) = conversations(tmp_path / "data", Task.ANSWER)
     assert sample.source is Label.REFUSAL
 
 
 async def test_rewordings_are_kept_if_right(tmp_path: Path) -> None:
-    await asked_run(tmp_path / "run", [RIGHT, WRONG])
+    await ask_run(tmp_path / "run", [RIGHT, WRONG])
     referee = ScriptedReferee(tmp_path / "data", ("1931.", "In 1931 it was built.", "It was built in 1999."))
     await built(tmp_path / "data", tmp_path / "run", referee=referee, augmented=10)
-    found = conversations(tmp_path / "data", Task.ANSWER)
-    assert Counter(each.source for each in found) == {Label.OWN: 1, Label.AUGMENTED: 2, Label.REFUSAL: 1}
-    assert {each.label for each in found if each.source is Label.AUGMENTED} == {
+    result = conversations(tmp_path / "data", Task.ANSWER)
+    assert Counter(each.source for each in result) == {Label.OWN: 1, Label.AUGMENTED: 2, Label.REFUSAL: 1}
+    assert {each.label for each in result if each.source is Label.AUGMENTED} == {
         "1931.",
         "In 1931 it was built.",
     }
@@ -140,7 +140,7 @@ async def test_rewordings_are_kept_if_right(tmp_path: Path) -> None:
 @pytest.mark.parametrize("traits", [None, WITHOUT_FORMS, LLAMA_ON_VLLM_0_10_2])
 async def test_rerank_label_lists_helpful_results(traits: ServerTraits | None, tmp_path: Path) -> None:
     helpful = ("The red tower was built in 1931.", "Work on the tower ended in 1931.")
-    await asked_run(tmp_path / "run", [Question(1, helpful=helpful)], traits=traits)
+    await ask_run(tmp_path / "run", [Question(1, helpful=helpful)], traits=traits)
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.RERANK, Task.QUERY))
     (sample,) = conversations(tmp_path / "data", Task.RERANK)
     (query,) = conversations(tmp_path / "data", Task.QUERY)
@@ -154,7 +154,7 @@ async def test_rerank_label_lists_helpful_results(traits: ServerTraits | None, t
 
 
 async def test_sample_equals_the_models_prompt(tmp_path: Path) -> None:
-    run = await asked_run(tmp_path / "run", [Question(1, turn=1)])
+    run = await ask_run(tmp_path / "run", [Question(1, turn=1)])
     await built(tmp_path / "data", tmp_path / "run")
     (sample,) = conversations(tmp_path / "data", Task.ANSWER)
     answer = run.records[0].answer
@@ -172,7 +172,7 @@ async def test_sample_equals_the_models_prompt(tmp_path: Path) -> None:
 
 async def test_filter_label_needs_form_and_right_answer(tmp_path: Path) -> None:
     loose = Question(4, knowledge="<answer>Built in 1931.</answer>")
-    await asked_run(tmp_path / "run", [RIGHT, WRONG, loose])
+    await ask_run(tmp_path / "run", [RIGHT, WRONG, loose])
     data = await built(tmp_path / "data", tmp_path / "run")
     (sample,) = conversations(tmp_path / "data", Task.FILTER)
     assert sample.label == RIGHT.knowledge
@@ -182,17 +182,17 @@ async def test_filter_label_needs_form_and_right_answer(tmp_path: Path) -> None:
 
 async def test_questions_have_gold_article_and_history(tmp_path: Path) -> None:
     first, second = Question(1, session="s"), Question(2, session="s", turn=1)
-    await asked_run(tmp_path / "run", [first, second, Question(3, answerable=False, accepted=())])
+    await ask_run(tmp_path / "run", [first, second, Question(3, answerable=False, accepted=())])
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
-    found: list[QuestionSample] = list(read_samples(tmp_path / "data", Task.QUESTION).samples)
-    assert [each.question for each in found] == [first.text, second.text]
-    assert found[1].history == ((first.text, first.answered),)
-    assert (found[0].gold, found[0].accepted, found[0].article) == (first.gold, ("1931",), "Tower 1")
+    results: list[QuestionSample] = list(read_samples(tmp_path / "data", Task.QUESTION).samples)
+    assert [each.question for each in results] == [first.text, second.text]
+    assert results[1].history == ((first.text, first.answered),)
+    assert (results[0].gold, results[0].accepted, results[0].article) == (first.gold, ("1931",), "Tower 1")
 
 
 async def test_samples_of_a_photo_share_a_part(tmp_path: Path) -> None:
     questions = [Question(number, photo=number // 2) for number in range(40)]
-    await asked_run(tmp_path / "run", questions)
+    await ask_run(tmp_path / "run", questions)
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.ANSWER, Task.QUESTION))
     parts: dict[str, set[Part]] = {}
     for task in (Task.ANSWER, Task.QUESTION):
@@ -205,30 +205,30 @@ async def test_samples_of_a_photo_share_a_part(tmp_path: Path) -> None:
 
 
 async def test_rebuilding_gives_the_same_bytes(tmp_path: Path) -> None:
-    await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
+    await ask_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
     first = ScriptedReferee(tmp_path / "data", ("1931.",))
     await built(tmp_path / "data", tmp_path / "run", referee=first, augmented=1)
     before = files(tmp_path / "data")
     again = ScriptedReferee(tmp_path / "data", ("1931.",))
     await built(tmp_path / "data", tmp_path / "run", referee=again, augmented=1)
     assert files(tmp_path / "data") == before
-    assert first.asked
-    assert again.asked == []
+    assert first.requests
+    assert again.requests == []
 
 
 async def test_failing_judge_leaves_samples_for_later(tmp_path: Path) -> None:
-    await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
+    await ask_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
     half = await built(
         tmp_path / "data", tmp_path / "run", referee=ScriptedReferee(tmp_path / "data", silent_after=2)
     )
     assert half.unjudged > 0
-    kept = (tmp_path / "data" / MEMORY).read_text().splitlines()
-    (tmp_path / "data" / MEMORY).write_text("\n".join([*kept, '{"key": "half a li']))
+    content = (tmp_path / "data" / MEMORY).read_text().splitlines()
+    (tmp_path / "data" / MEMORY).write_text("\n".join([*content, '{"key": "half a li']))
     rest = ScriptedReferee(tmp_path / "data")
     whole = await built(tmp_path / "data", tmp_path / "run", referee=rest)
     straight = await built(tmp_path / "other", tmp_path / "run", referee=ScriptedReferee(tmp_path / "other"))
     assert whole.unjudged == 0
-    assert len(set(rest.asked)) == len(rest.asked)
+    assert len(set(rest.requests)) == len(rest.requests)
     different = {
         name for name, data in files(tmp_path / "data").items() if files(tmp_path / "other")[name] != data
     }
@@ -253,7 +253,7 @@ async def test_broken_rows_are_named_and_the_others_are_made(tmp_path: Path) -> 
         Question(7, record={"answer": None, "error": "timed_out"}),
         Question(8, record={"domain": "astrology"}),
     ]
-    run = await asked_run(tmp_path / "run", questions)
+    run = await ask_run(tmp_path / "run", questions)
     run.photo(run.records[2]).unlink()
     data = await built(tmp_path / "data", tmp_path / "run")
     rows = [json.loads(line) for line in (tmp_path / "data" / REJECTED).read_text().splitlines()]
@@ -265,21 +265,21 @@ async def test_broken_rows_are_named_and_the_others_are_made(tmp_path: Path) -> 
 
 async def test_uniform_labels_are_reported(tmp_path: Path) -> None:
     questions = [Question(number, answered="I don't know.") for number in range(10)]
-    await asked_run(tmp_path / "run", questions)
+    await ask_run(tmp_path / "run", questions)
     data = await built(tmp_path / "data", tmp_path / "run", tasks=(Task.ANSWER,))
     assert any('10 of 10 labels are "I don\'t know."' in fault for fault in data.faults)
     assert json.loads((tmp_path / "data" / INDEX).read_text())["faults"] == data.faults
 
 
 async def test_a_run_without_the_model_s_calls_says_how_to_get_them(tmp_path: Path) -> None:
-    await asked_run(tmp_path / "run", [RIGHT], model_calls=False)
+    await ask_run(tmp_path / "run", [RIGHT], model_calls=False)
     with pytest.raises(UnreadableData, match="--model-calls"):
         await built(tmp_path / "data", tmp_path / "run")
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
 
 
 async def test_helpful_passage_has_negatives(tmp_path: Path) -> None:
-    await asked_run(tmp_path / "run", [RIGHT])
+    await ask_run(tmp_path / "run", [RIGHT])
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.PASSAGES,))
     (sample,) = read_samples(tmp_path / "data", Task.PASSAGES).samples
     assert "built in 1931" in sample.positive
@@ -290,7 +290,7 @@ async def test_question_in_two_runs_is_one_question(tmp_path: Path) -> None:
     """Both runs lie in folders of one name, as `eval run` calls them by the pipeline."""
     runs = [tmp_path / day / "three-step" for day in ("monday", "tuesday")]
     for at, run in enumerate(runs):
-        await asked_run(run, [RIGHT], started_at=float(at))
+        await ask_run(run, [RIGHT], started_at=float(at))
     data = await built(tmp_path / "data", *runs, tasks=(Task.QUESTION, Task.ANSWER))
     assert len(read_samples(tmp_path / "data", Task.QUESTION).samples) == 1
     assert len(read_samples(tmp_path / "data", Task.ANSWER).samples) == 2
@@ -312,8 +312,8 @@ async def test_questions_and_domains_need_no_run(tmp_path: Path) -> None:
     (tmp_path / "own" / "questions.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     tasks = (Task.QUESTION, Task.DOMAIN)
     data = await built(tmp_path / "data", tmp_path / "own", tasks=tasks)
-    asked = read_samples(tmp_path / "data", Task.QUESTION).samples
-    assert [each.history for each in asked] == [(), (("Who wrote it?", "Ana Lind."),)]
+    samples = read_samples(tmp_path / "data", Task.QUESTION).samples
+    assert [each.history for each in samples] == [(), (("Who wrote it?", "Ana Lind."),)]
     assert {each.domain for each in read_samples(tmp_path / "data", Task.DOMAIN).samples} == {"book"}
     assert [row.where for row in data.rejected] == ["own, questions.jsonl, line 3"], data.rejected
     with pytest.raises(RunError, match="run"):

@@ -68,7 +68,7 @@ def sample(**varied: object) -> QuestionSample:
 
 
 @pytest.mark.parametrize(
-    ("said", "exact", "scored"),
+    ("text", "exact", "scored"),
     [
         ("31 metres", 1, 1),
         ("31 metres.", 1, 1),
@@ -82,9 +82,9 @@ def sample(**varied: object) -> QuestionSample:
         ("I don't know.", 0, 0),
     ],
 )
-def test_answer_reward_by_match_or_scorer(said: str, exact: float, scored: float) -> None:
-    assert answer_reward(said, sample()) == exact
-    assert answer_reward(said, sample(), by_scorer=True) == scored
+def test_answer_reward_by_match_or_scorer(text: str, exact: float, scored: float) -> None:
+    assert answer_reward(text, sample()) == exact
+    assert answer_reward(text, sample(), by_scorer=True) == scored
 
 
 @pytest.mark.parametrize(

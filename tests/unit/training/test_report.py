@@ -52,9 +52,9 @@ def run_of(folder: Path, before: list[Prediction], after: list[Prediction], **su
     run.begin("seed: 0\n")
     lines = [{"step": step, "seconds": step, "loss": 3 / step} for step in range(1, 6)]
     run.write(METRICS, "".join(f"{json.dumps(line)}\n" for line in lines))
-    for when, said in ((BEFORE, before), (AFTER, after)):
-        if said:
-            run.write_predictions(when, said)
+    for when, text in ((BEFORE, before), (AFTER, after)):
+        if text:
+            run.write_predictions(when, text)
     run.finish({"kind": "sft", "model": "tiny", "samples": {"answer": 40}, "held_out": len(after)} | summary)
     return run
 
@@ -62,10 +62,10 @@ def run_of(folder: Path, before: list[Prediction], after: list[Prediction], **su
 def reported(*runs: RunFolder, out: Path | None = None) -> tuple[str, str]:
     """The page and its warnings, which the command says too."""
     given = [] if out is None else ["--out", str(out)]
-    said = CliRunner().invoke(app, ["report", *(str(run.path) for run in runs), *given])
-    assert said.exit_code == 0, said.output
+    result = CliRunner().invoke(app, ["report", *(str(run.path) for run in runs), *given])
+    assert result.exit_code == 0, result.output
     page = (out or runs[0].path / "report.md").read_text("utf-8")
-    return page, said.stderr
+    return page, result.stderr
 
 
 def judged(points: float, sure: float) -> Judged:
@@ -103,8 +103,8 @@ def test_refusing_the_least_sure_gains_nothing(told: list[tuple[int, float]]) ->
 
 def test_lists_are_compared_by_numbers() -> None:
     def alike(said: str, label: str) -> float | None:
-        told = Prediction(sample="s", task=Task.RERANK, said=said, label=label)
-        return scores(Task.RERANK, [Judged(told)]).get("alike")
+        prediction = Prediction(sample="s", task=Task.RERANK, said=said, label=label)
+        return scores(Task.RERANK, [Judged(prediction)]).get("alike")
 
     assert alike('{"relevant": [1, 3]}', '{"relevant": [3, 1]}') == 1
     assert alike("relevant: none", "relevant: none") == 1
@@ -126,8 +126,8 @@ def test_gain_by_silence_is_reported(tmp_path: Path) -> None:
 
 
 def test_few_samples_are_reported(tmp_path: Path) -> None:
-    said = predictions([("Paris", 0.9)])
-    _, warned = reported(run_of(tmp_path / "few", said[:2], said[:2]))
+    replies = predictions([("Paris", 0.9)])
+    _, warned = reported(run_of(tmp_path / "few", replies[:2], replies[:2]))
     assert "only 2 held-out samples" in warned
     page, _ = reported(run_of(tmp_path / "after alone", [], predictions([(IDK, 0.9)])))
     assert "| answer | refused | 41 | – | 100.0% |" in page
@@ -136,9 +136,9 @@ def test_few_samples_are_reported(tmp_path: Path) -> None:
 
 
 def test_form_and_tool_calls_are_measured_and_unknown_confidence_is_not(tmp_path: Path) -> None:
-    said: list[Said] = [("Paris", None), (WRONG, None)]
-    before = predictions(said, Task.QUESTION, calls=1, in_form=False)
-    after = predictions(said, Task.QUESTION, calls=0, in_form=True)
+    texts: list[Said] = [("Paris", None), (WRONG, None)]
+    before = predictions(texts, Task.QUESTION, calls=1, in_form=False)
+    after = predictions(texts, Task.QUESTION, calls=0, in_form=True)
     page, _ = reported(run_of(tmp_path / "run", before, after, kind="grpo", questions=4))
     assert "| question | in the required form | 42 | 0.0% | 100.0% |" in page
     assert "| question | calls a tool | 42 | 100.0% | 0.0% |" in page
@@ -166,8 +166,8 @@ def test_rows_that_were_left_out_are_counted_on_the_page(tmp_path: Path) -> None
 
 
 def test_several_runs_are_one_page_which_has_to_be_named(tmp_path: Path) -> None:
-    said = predictions([("Paris", 0.9)])
-    runs = [run_of(tmp_path / name, said, said) for name in ("first", "second")]
+    replies = predictions([("Paris", 0.9)])
+    runs = [run_of(tmp_path / name, replies, replies) for name in ("first", "second")]
     page, _ = reported(*runs, out=tmp_path / "both.md")
     assert page.count("| before | after |") == 2
     refused = CliRunner().invoke(app, ["report", *(str(run.path) for run in runs)])
@@ -187,9 +187,9 @@ def test_several_runs_are_one_page_which_has_to_be_named(tmp_path: Path) -> None
 def test_broken_folder_is_refused(tmp_path: Path, name: str, text: str) -> None:
     run = run_of(tmp_path / "run", [], [])
     (run.path / name).write_text(text)
-    said = CliRunner().invoke(app, ["report", str(run.path)])
-    assert (said.exit_code, type(said.exception)) == (1, SystemExit)
-    assert said.stderr.strip().endswith(".") or text.strip() in said.stderr
+    result = CliRunner().invoke(app, ["report", str(run.path)])
+    assert (result.exit_code, type(result.exception)) == (1, SystemExit)
+    assert result.stderr.strip().endswith(".") or text.strip() in result.stderr
 
 
 def test_of_several_processes_only_the_main_one_writes(

@@ -65,12 +65,12 @@ def written(folder: Path, made: list[DraftSample], name: str = "drafts") -> Path
 
 def trained(folder: Path, *data: Path, **varied: Any) -> tuple[RunFolder, list[str]]:
     """A run, and what it said."""
-    said: list[str] = []
+    texts: list[str] = []
     config = SearchRouterConfig(head="search-router", data=data, **varied)
-    run = RunFolder(folder, say=said.append)
+    run = RunFolder(folder, say=texts.append)
     run.begin(dump_config(config))
     train_search_router(config, run)
-    return run, said
+    return run, texts
 
 
 def changed(draft: DraftSample, **features: float) -> DraftSample:
@@ -105,7 +105,7 @@ def test_coefficients_have_one_sign(tmp_path: Path) -> None:
 
 def test_artefact_describes_its_data(tmp_path: Path) -> None:
     data = [written(tmp_path, drafts(30, seed), f"run-{seed}") for seed in (1, 2)]
-    run, said = trained(tmp_path / "one", *data, date="2026-11-23")
+    run, lines = trained(tmp_path / "one", *data, date="2026-11-23")
     artefact = RouterArtefact.load(run.path / ARTEFACT)
     assert [each["sha256"] for each in artefact.fitted_on] == [
         hashlib.sha256((folder / "draft.jsonl").read_bytes()).hexdigest() for folder in data
@@ -118,11 +118,11 @@ def test_artefact_describes_its_data(tmp_path: Path) -> None:
     assert artefact.coefficients["confidence"] > 1
     assert artefact.coefficients["speculates"] < 0
     assert SearchRouter.load(run.path / ARTEFACT).curve == artefact.curve
-    assert "own confidence" in said[-1]
+    assert "own confidence" in lines[-1]
     again, _ = trained(tmp_path / "again", *data, date="2026-11-23")
     assert (again.path / ARTEFACT).read_bytes() == (run.path / ARTEFACT).read_bytes()
-    compared, said = trained(tmp_path / "compared", data[0], compare=run.path / ARTEFACT)
-    assert "artefact" in said[-2]
+    compared, lines = trained(tmp_path / "compared", data[0], compare=run.path / ARTEFACT)
+    assert "artefact" in lines[-2]
     assert not (compared.path / ARTEFACT).exists()
 
 
@@ -134,7 +134,7 @@ def test_run_reports_calibration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda made: made[:10], "right drafts; 20 are needed"),
         (lambda made: [each.model_copy(update={"right": True}) for each in made], "0 wrong drafts"),
@@ -150,10 +150,10 @@ def test_run_reports_calibration(tmp_path: Path) -> None:
     ids=["few", "one kind", "one conversation", "features"],
 )
 def test_unsuitable_drafts_are_refused(
-    change: Callable[[list[DraftSample]], list[DraftSample]], told: str, tmp_path: Path
+    change: Callable[[list[DraftSample]], list[DraftSample]], message: str, tmp_path: Path
 ) -> None:
     data = written(tmp_path, change(drafts()))
-    with pytest.raises(WrongConfig, match=told):
+    with pytest.raises(WrongConfig, match=message):
         trained(tmp_path / "run", data)
     assert not (tmp_path / "run" / ARTEFACT).exists()
 
@@ -168,8 +168,8 @@ def test_invalid_row_is_refused(tmp_path: Path) -> None:
 
 def test_risk_and_calibration_of_four_drafts() -> None:
     """By hand: right, wrong, right, wrong from the surest on."""
-    right, said = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.9, 0.8, 0.7, 0.6])
-    assert aurc(right, said) == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
+    right, probabilities = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.9, 0.8, 0.7, 0.6])
+    assert aurc(right, probabilities) == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
     assert aurc(right, np.full(4, 0.5)) == 0.5
-    assert calibration_error(right, said) == pytest.approx((0.1 + 0.8 + 0.3 + 0.6) / 4)
+    assert calibration_error(right, probabilities) == pytest.approx((0.1 + 0.8 + 0.3 + 0.6) / 4)
     assert calibration_error(right, np.full(4, 0.5)) == 0

@@ -19,7 +19,7 @@ from typing import Any
 
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.files import copy_folder
-from tests.unit.vectors.test_edge_store import SCHEMA, found, points
+from tests.unit.vectors.test_edge_store import SCHEMA, count_points, points
 
 STOPPED = 77
 PUBLISHED, NEW = 20, 30
@@ -52,7 +52,7 @@ def index(folder: Path) -> None:
 def look(folder: Path) -> None:
     """After a restart: what readers see is whole, nothing is broken, and the indexing goes on to its end."""
     store = EdgeStore(folder)
-    seen, notes = found(store), store.notes()
+    seen, notes = count_points(store), store.notes()
     published = [info.points for info in store.collections() if "pages" in info.aliases]
     store.close()
     assert seen in (PUBLISHED, NEW), seen
@@ -60,7 +60,7 @@ def look(folder: Path) -> None:
     assert notes == [], notes
     index(folder)
     store = EdgeStore(folder)
-    assert found(store) == NEW
+    assert count_points(store) == NEW
     store.close()
 
 

@@ -140,7 +140,7 @@ def opened(folder: Path, room: Room | None = None) -> Iterator[EdgeStore]:
         store.close()
 
 
-def found(store: EdgeStore, alias: str = "pages") -> int:
+def count_points(store: EdgeStore, alias: str = "pages") -> int:
     return len(store.search(alias, "terms", EVERY, 500))
 
 
@@ -186,7 +186,7 @@ def test_a_published_version_that_does_not_open_is_named_with_what_to_do(folder:
     cut(shard_file(folder, "v2", name))
     with opened(folder) as store:
         with pytest.raises(DependencyUnavailable, match="'v2' cannot be opened") as raised:
-            found(store)
+            count_points(store)
         assert "loreglass index rollback" in raised.value.detail
         assert store.notes() == [raised.value.detail]
         held = {info.name: (info.points, bool(info.fault)) for info in store.collections()}
@@ -199,7 +199,7 @@ def test_readers_are_led_back_from_a_version_that_does_not_open(folder: Path) ->
         with opened(folder) as store:
             store.publish("pages", "v1")
             store.publish("pages-previous", "v2")
-            assert found(store) == 20
+            assert count_points(store) == 20
             assert store.notes() == []
             with pytest.raises(DependencyUnavailable):
                 store.publish("pages", "v2")
@@ -212,16 +212,16 @@ def test_a_version_that_does_not_open_is_made_anew_under_its_name(folder: Path) 
             store.create("v4", SCHEMA, base="pages")
         store.create("v2", SCHEMA)
         with pytest.raises(CollectionNotFound):
-            found(store)
+            count_points(store)
         store.upsert("v2", points(0, 3))
         store.publish("pages", "v2")
-        assert found(store) == 3
+        assert count_points(store) == 3
 
 
 def test_a_broken_version_that_was_being_filled_disturbs_no_reader(folder: Path) -> None:
     cut(shard_file(folder, "v3", "segment.json"))
     with opened(folder) as store:
-        assert found(store) == 30
+        assert count_points(store) == 30
         assert store.notes() == []
         store.drop("v3")
 
@@ -230,7 +230,7 @@ def test_a_published_version_whose_folder_is_gone_is_named(folder: Path) -> None
     shutil.rmtree(folder / "collections" / "v2")
     with opened(folder) as store:
         with pytest.raises(CollectionNotFound):
-            found(store)
+            count_points(store)
         assert "'v2' is gone" in store.notes()[0]
 
 
@@ -253,13 +253,13 @@ def test_a_version_that_could_not_be_opened_is_tried_again(folder: Path) -> None
 @pytest.mark.parametrize("broken", [b"", b"{", b'{"pages": 3}', b'["v1"]', b'{"pages": "../v1"}'])
 def test_aliases_that_cannot_be_read_stop_the_start_with_a_sentence(folder: Path, broken: bytes) -> None:
     path = folder / "aliases.json"
-    kept = path.read_bytes()
+    content = path.read_bytes()
     path.write_bytes(broken)
     with pytest.raises(DependencyUnavailable, match="Restore it from a backup"):
         EdgeStore(folder)
-    path.write_bytes(kept)
+    path.write_bytes(content)
     with opened(folder) as store:
-        assert found(store) == 30
+        assert count_points(store) == 30
 
 
 def test_files_of_earlier_releases_are_read(folder: Path) -> None:
@@ -272,7 +272,7 @@ def test_files_of_earlier_releases_are_read(folder: Path) -> None:
     (version / "seal.json").write_text("{}")
     (version / "finished.json").write_text(json.dumps({"content": ["part-0"], "crc32": 1}))
     with opened(folder) as store:
-        assert found(store) == 20
+        assert count_points(store) == 20
         store.require("v1", SCHEMA)
         assert store.collections()[0].finished == ("part-0",)
         assert store.notes() == []
@@ -299,7 +299,7 @@ def test_with_little_room_a_write_is_refused_in_a_sentence_and_readers_go_on(
     with opened(folder, Room(folder, 256 * MIB, lambda _: 100 * MIB)) as store:
         with pytest.raises(StorageFull, match="make room, then go on"):
             WRITES[write](store)
-        assert found(store) == 30
+        assert count_points(store) == 30
         assert any("nothing is indexed with less" in note for note in store.notes())
         assert [info.name for info in store.collections()] == ["v1", "v2", "v3"]
     with opened(folder) as store:
@@ -312,7 +312,7 @@ from pathlib import Path
 from chassis.errors import StorageFull
 from chassis.resilience.room import MIB, Room
 from chassis.vectors.edge import EdgeStore
-from tests.unit.vectors.test_edge_store import SCHEMA, found, points
+from tests.unit.vectors.test_edge_store import SCHEMA, count_points, points
 store = EdgeStore(Path(sys.argv[1]), Room(Path(sys.argv[1]), 8 * MIB))
 store.create("v1", SCHEMA)
 store.upsert("v1", points(0, 50))
@@ -322,7 +322,7 @@ try:
     for first in range(50, 200_000, 500):
         store.upsert("v2", points(first, first + 500))
 except StorageFull as error:
-    print(error.detail, found(store))
+    print(error.detail, count_points(store))
 store.close()
 """
 
@@ -341,6 +341,6 @@ def test_indexing_on_a_disk_that_fills_up_ends_in_a_sentence(tmp_path: Path) -> 
         assert "make room" in filled.stdout
         assert filled.stdout.split()[-1] == "50"
         with opened(disk) as store:
-            assert found(store) == 50
+            assert count_points(store) == 50
     finally:
         subprocess.run(["umount", disk], check=True)

@@ -65,32 +65,32 @@ pytestmark = [
 
 
 def numbers(store: VectorStore, name: str) -> list[int]:
-    return [found.payload["number"] for found in store.scroll(name)]
+    return [result.payload["number"] for result in store.scroll(name)]
 
 
 def test_the_nearest_points_come_first_with_their_cosine(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [point(number) for number in range(5)])
-    found = store.search("v1", "look", np.array([1.0, 0.0, 0.0, 0.0]).tolist(), 2)
-    assert [each.payload["number"] for each in found] == [0, 1]
-    assert [each.score for each in found] == pytest.approx([1.0, 2**-0.5], abs=1e-5)
+    match = store.search("v1", "look", np.array([1.0, 0.0, 0.0, 0.0]).tolist(), 2)
+    assert [each.payload["number"] for each in match] == [0, 1]
+    assert [each.score for each in match] == pytest.approx([1.0, 2**-0.5], abs=1e-5)
 
 
 def test_a_rare_term_weighs_its_inverse_document_frequency(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [point(number, {1: 1.0, 7: 2.0} if number == 3 else {1: 1.0}) for number in range(5)])
-    found = store.search("v1", "terms", SparseVector((1, 7), (1.0, 1.0)), 5)
+    match = store.search("v1", "terms", SparseVector((1, 7), (1.0, 1.0)), 5)
     rare, common = np.log(4.5 / 1.5 + 1), np.log(0.5 / 5.5 + 1)
-    assert found[0].payload["number"] == 3
-    assert found[0].score == pytest.approx(2 * rare + common, rel=1e-5)
-    assert [each.score for each in found[1:]] == pytest.approx([common] * 4, rel=1e-5)
+    assert match[0].payload["number"] == 3
+    assert match[0].score == pytest.approx(2 * rare + common, rel=1e-5)
+    assert [each.score for each in match[1:]] == pytest.approx([common] * 4, rel=1e-5)
 
 
 def test_a_sparse_vector_without_idf_is_a_plain_dot_product(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [point(1, {1: 1.0, 7: 2.0}), point(2, {1: 3.0})])
-    found = store.search("v1", "plain", SparseVector((7, 1), (1.0, 1.0)), 5)
-    assert [each.score for each in found] == pytest.approx([3.0, 3.0])
+    match = store.search("v1", "plain", SparseVector((7, 1), (1.0, 1.0)), 5)
+    assert [each.score for each in match] == pytest.approx([3.0, 3.0])
 
 
 def test_writing_no_points_changes_nothing(store: VectorStore) -> None:
@@ -102,8 +102,8 @@ def test_writing_no_points_changes_nothing(store: VectorStore) -> None:
 def test_missing_names_what_is_not_there_in_the_asked_order(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [point(2), point(4)])
-    asked = [point_id(number) for number in (5, 4, 3, 2, 1)]
-    assert store.missing("v1", asked) == [point_id(5), point_id(3), point_id(1)]
+    ids = [point_id(number) for number in (5, 4, 3, 2, 1)]
+    assert store.missing("v1", ids) == [point_id(5), point_id(3), point_id(1)]
     assert store.missing("v1", []) == []
 
 
@@ -245,15 +245,17 @@ LOOKED_FOR: list[Prefetch] = [
 @pytest.mark.parametrize("searches", [1, 2, 3])
 def test_fused_ranks_are_reciprocal_rank_fusion_computed_by_hand(store: VectorStore, searches: int) -> None:
     filled(store, 40)
-    asked = LOOKED_FOR[:searches]
+    searches_made = LOOKED_FOR[:searches]
     rankings = [
-        [found.payload["number"] for found in store.search("v1", vector, query, 10)]
-        for vector, query in asked
+        [results.payload["number"] for results in store.search("v1", vector, query, 10)]
+        for vector, query in searches_made
     ]
     expected = ranked_by_hand(rankings)
-    fused = store.search_fused("v1", asked, limit=50, depth=10, rank_constant=60)
-    assert {found.payload["number"]: found.score for found in fused} == pytest.approx(expected, rel=1e-5)
-    assert [found.score for found in fused] == sorted((found.score for found in fused), reverse=True)
+    fused = store.search_fused("v1", searches_made, limit=50, depth=10, rank_constant=60)
+    assert {results.payload["number"]: results.score for results in fused} == pytest.approx(
+        expected, rel=1e-5
+    )
+    assert [results.score for results in fused] == sorted((results.score for results in fused), reverse=True)
 
 
 def test_another_models_vectors_are_told_apart_by_name_where_their_size_is_the_same(
@@ -337,8 +339,8 @@ def test_recall_is_the_share_of_what_is_near_that_is_found() -> None:
         def search(
             self, name: str, vector: str, query: Any, limit: int, *, exact: bool = False
         ) -> list[ScoredPoint]:
-            found = [ScoredPoint(point_id(each), 1.0 - each / 100, {}) for each in range(100)]
-            return [each for each in found if exact or uuid.UUID(each.id).int % 2][:limit]
+            results = [ScoredPoint(point_id(each), 1.0 - each / 100, {}) for each in range(100)]
+            return [each for each in results if exact or uuid.UUID(each.id).int % 2][:limit]
 
     forgetful: Any = Forgetful()
     assert recall(forgetful, "v1", CollectionSchema(dense={"look": 1}), 1, 10) == 0.5

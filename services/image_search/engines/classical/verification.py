@@ -255,9 +255,9 @@ def mutual_matches(query: Floats, item: Floats) -> Matches:
         block[rows, nearest[own]] = -1
         second[own] = block.max(axis=1)
     ratios = np.sqrt(np.maximum(1 - best, 1e-7) / np.maximum(1 - second, 1e-7))
-    rows_kept = np.nonzero((best >= best_of_item[nearest]) & (ratios < RATIO))[0]
-    rows_kept = rows_kept[np.argsort(ratios[rows_kept], kind="stable")][:MOST_MATCHES]
-    return Matches(rows_kept, nearest[rows_kept])
+    best_rows = np.nonzero((best >= best_of_item[nearest]) & (ratios < RATIO))[0]
+    best_rows = best_rows[np.argsort(ratios[best_rows], kind="stable")][:MOST_MATCHES]
+    return Matches(best_rows, nearest[best_rows])
 
 
 def consistent(query: LocalFeatures, item: LocalFeatures, matches: Matches) -> Mask:

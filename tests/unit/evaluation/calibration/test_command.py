@@ -21,7 +21,7 @@ app = typer.Typer()
 app.command()(calibrate)
 
 
-def asked(*arguments: object) -> Result:
+def calibrate(*arguments: object) -> Result:
     options = [str(argument) for argument in arguments]
     return CliRunner().invoke(app, [*options, "--base", str(PACKAGED)], env={"COLUMNS": "200"})
 
@@ -39,7 +39,7 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_gateway_loads_the_file_with_its_promise(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
-    result = asked(dev, "--out", out)
+    result = calibrate(dev, "--out", out)
     assert result.exit_code == 0, result.output
     loaded, packaged = load_thresholds(out), load_thresholds(PACKAGED)
     assert loaded.version == packaged.version + 1
@@ -57,7 +57,7 @@ def test_gateway_loads_the_file_with_its_promise(dev: Path, tmp_path: Path) -> N
 def test_a_check_says_whether_other_questions_keep_the_promise(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
     test = made(tmp_path / "test", seed=2, count=50)
-    result = asked(dev, "--out", out, "--check", test)
+    result = calibrate(dev, "--out", out, "--check", test)
     assert result.exit_code == 0, result.output
     check = json.loads(promise_file(out).read_text("utf-8"))["check"]
     assert {True: "Kept", False: "Broken", None: "Undecided"}[check["kept"]] in result.output
@@ -66,7 +66,7 @@ def test_a_check_says_whether_other_questions_keep_the_promise(dev: Path, tmp_pa
 
 def test_a_ceiling_is_promised_and_named(tmp_path: Path) -> None:
     dev, out = made(tmp_path / "dev", seed=3, count=110), tmp_path / "thresholds.toml"
-    result = asked(dev, "--out", out, "--ceiling", 0.1)
+    result = calibrate(dev, "--out", out, "--ceiling", 0.1)
     assert result.exit_code == 0, result.output
     promise = json.loads(promise_file(out).read_text("utf-8"))
     assert promise["after"]["hallucination"] <= 0.1
@@ -76,40 +76,40 @@ def test_a_ceiling_is_promised_and_named(tmp_path: Path) -> None:
 def test_existing_file_needs_overwrite(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
     out.write_text("mine", encoding="utf-8")
-    refused = asked(dev, "--out", out)
+    refused = calibrate(dev, "--out", out)
     assert refused.exit_code == 1
     assert out.read_text("utf-8") == "mine"
-    assert asked(dev, "--out", out, "--overwrite").exit_code == 0
+    assert calibrate(dev, "--out", out, "--overwrite").exit_code == 0
     assert load_thresholds(out)
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--ceiling", "0.001"], "at least 999 conversations"),
         (["--ceiling", "1.5"], "between 0 and 1"),
         (["--judge", "human"], "withheld"),
     ],
 )
-def test_invalid_options_are_refused(dev: Path, tmp_path: Path, options: list[str], told: str) -> None:
+def test_invalid_options_are_refused(dev: Path, tmp_path: Path, options: list[str], message: str) -> None:
     out = tmp_path / "thresholds.toml"
-    result = asked(dev, "--out", out, *options)
+    result = calibrate(dev, "--out", out, *options)
     assert result.exit_code == 1
-    assert told in result.output
+    assert message in result.output
     assert not out.exists()
 
 
 def test_unsuitable_runs_are_refused(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
     silent = made(tmp_path / "silent", seed=4, count=6, explained=False)
-    assert "without an explanation" in asked(silent, "--out", out).output
+    assert "without an explanation" in calibrate(silent, "--out", out).output
     other = made(tmp_path / "other", seed=5, count=6, pipeline="qa-dragon")
-    assert "loreglass and qa-dragon" in asked(dev, other, "--out", out).output
+    assert "loreglass and qa-dragon" in calibrate(dev, other, "--out", out).output
     again = made(tmp_path / "again", seed=1, count=6)
-    assert "The same question" in asked(dev, again, "--out", out).output
-    assert "were chosen on" in asked(dev, "--out", out, "--check", again).output
+    assert "The same question" in calibrate(dev, again, "--out", out).output
+    assert "were chosen on" in calibrate(dev, "--out", out, "--check", again).output
     elsewhere = made(tmp_path / "elsewhere", seed=6, count=6, overrides={"tau_fine": 0.4})
-    assert "tau_fine=0.5" in asked(dev, "--out", out, "--check", elsewhere).output
+    assert "tau_fine=0.5" in calibrate(dev, "--out", out, "--check", elsewhere).output
     assert not out.exists()
 
 
@@ -119,7 +119,7 @@ def test_unsuitable_runs_are_refused(dev: Path, tmp_path: Path) -> None:
 def test_a_ceiling_is_broken_only_by_more_than_chance(
     wrong: float, low: float, expected: bool | None
 ) -> None:
-    found = Given(
+    result = Given(
         questions=100,
         sessions=100,
         accuracy=0.8,
@@ -130,6 +130,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         truthfulness=0.8 - wrong,
         truthfulness_range=Interval(low=0.7, high=0.9),
     )
-    is_kept, sentence = compare_with_promise(0.02, found, found)
-    assert is_kept is expected
+    holds, sentence = compare_with_promise(0.02, result, result)
+    assert holds is expected
     assert "at most 2 %" in sentence

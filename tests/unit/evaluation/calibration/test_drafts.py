@@ -58,12 +58,12 @@ class Counting:
     name = "model:counting"
 
     def __init__(self, silent: frozenset[str] = frozenset()) -> None:
-        self.asked = 0
+        self.calls = 0
         self._silent = silent
 
     async def judge(self, case: Case) -> Judgement:
         """The rules' verdict; none on the `silent`."""
-        self.asked += 1
+        self.calls += 1
         if case.interaction_id in self._silent:
             return Judgement(Verdict.INCORRECT, "it broke", failed=True)
         return await RuleJudge().judge(case)
@@ -84,7 +84,7 @@ async def exported(run: Run, judge: Counting | RuleJudge | None = None) -> Draft
     return await drafts_of(run, Judging(judge or RuleJudge()), 0, 0.2)
 
 
-def told(record: TurnRecord) -> Explanation:
+def explain(record: TurnRecord) -> Explanation:
     assert record.answer is not None
     assert record.answer.explanation is not None
     return record.answer.explanation
@@ -118,8 +118,8 @@ async def test_trained_router_withholds_wrong_drafts(tmp_path: Path) -> None:
 async def test_row_has_features_and_verdict(tmp_path: Path) -> None:
     run = await run_of(tmp_path, numbered(UNSURE_FROM + 1))
     first, *_, last = (await exported(run)).samples
-    assert (told(run.records[0]).draft, first.right) == ("Mira Holm", True)
-    assert (told(run.records[-1]).draft, last.right) == ("Ada Berg", False)
+    assert (explain(run.records[0]).draft, first.right) == ("Mira Holm", True)
+    assert (explain(run.records[-1]).draft, last.right) == ("Ada Berg", False)
     assert first.features == {
         "self_contained": 1,
         "confidence": 0.95,
@@ -137,13 +137,13 @@ async def test_draft_is_judged_once_apart_from_the_answer(tmp_path: Path) -> Non
     judge = Counting()
     rows = (await exported(run, judge)).samples
     assert [row.right for row in rows] == [True] * 3
-    asked = judge.asked
+    before = judge.calls
     await exported(run, judge)
     await judge_run(run, Judging(judge))
-    assert (asked, judge.asked) == (3, 3)
-    kept = {path.name for path in (run.folder / "verdicts").iterdir()}
-    assert any("draft" in name for name in kept)
-    assert not any(name.startswith("model-counting.") for name in kept)
+    assert (before, judge.calls) == (3, 3)
+    names = {path.name for path in (run.folder / "verdicts").iterdir()}
+    assert any("draft" in name for name in names)
+    assert not any(name.startswith("model-counting.") for name in names)
 
 
 async def test_fallback_and_unjudged_drafts_are_skipped(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ async def test_fallback_and_unjudged_drafts_are_skipped(tmp_path: Path) -> None:
 
 async def test_a_run_without_drafts_is_refused_in_words(tmp_path: Path) -> None:
     run = await run_of(tmp_path, numbered(1))
-    bare = told(run.records[0]).model_copy(update={"draft": None, "signals": {}})
+    bare = explain(run.records[0]).model_copy(update={"draft": None, "signals": {}})
     with pytest.raises(CalibrationError, match="search router"):
         await exported(with_answer(run, 0, explanation=bare))
     with pytest.raises(CalibrationError, match="without an explanation"):

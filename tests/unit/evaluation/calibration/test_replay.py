@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -12,11 +12,11 @@ import pytest
 from chassis.errors import DependencyUnavailable
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason, Route
-from contracts.verifier import Check, VerifyReply
+from contracts.verifier import Check, VerifyReply, VerifyRequest
 from evaluation.calibration.replay import ANSWER, Cutoffs, Signals, replay, signals_of
 from evaluation.judging import verdicts
 from evaluation.record import TurnRecord
-from gateway.clients.services import Services, WhiteBox
+from gateway.clients.services import Services
 from gateway.planning.explaining import Explaining
 from gateway.planning.run import Run
 from gateway.state import Context, Evidence, GenerationBudget, Judgement, Query, Quote, Reply
@@ -61,12 +61,16 @@ class Case:
             raise DependencyUnavailable("The judge is out.")
         return self.judgement
 
-    async def verify(self, *arguments: Any) -> VerifyReply:
+    async def verify(self, request: VerifyRequest, deadline: Deadline) -> VerifyReply:
         """Verify like either engine of the verifier; `lexical` None: the engine that uses token signals."""
         if not self.verifier_works:
             raise DependencyUnavailable("The verifier is out.")
-        box = cast(WhiteBox, arguments[-1])
-        signals = ModelSignals(box.token_probabilities, box.token_min, box.token_mean, box.model_judgement)
+        signals = ModelSignals(
+            tuple(request.token_probabilities),
+            request.token_min,
+            request.token_mean,
+            request.model_judgement,
+        )
         certainty, lexical = certainty_of(signals), self.lexical
         if certainty is None:
             lexical = 0.7 if lexical is None else lexical

@@ -52,9 +52,9 @@ def test_planted_optimum_is_found_mid_gap() -> None:
         draft=nothing,
         p_direct=nothing,
     )
-    found = best_cutoffs(signals, USUAL)
-    assert 0.69 < found.answer_confidence <= 0.7
-    assert replace(found, answer_confidence=0.4) == USUAL  # nothing else had to move
+    result = best_cutoffs(signals, USUAL)
+    assert 0.69 < result.answer_confidence <= 0.7
+    assert replace(result, answer_confidence=0.4) == USUAL  # nothing else had to move
 
 
 def test_planted_token_thresholds_are_found() -> None:
@@ -76,18 +76,18 @@ def test_planted_token_thresholds_are_found() -> None:
         answer_confidence=np.ones(200),
         citable=np.ones(200, bool),
     )
-    found = best_cutoffs(signals, replace(USUAL, supported=0.0))
-    assert found.token_min == pytest.approx(0.55, abs=0.05)
-    assert found.token_mean == pytest.approx(0.8, abs=0.05)
-    assert not np.any(replay(signals, found) < 0.0)
+    result = best_cutoffs(signals, replace(USUAL, supported=0.0))
+    assert result.token_min == pytest.approx(0.55, abs=0.05)
+    assert result.token_mean == pytest.approx(0.8, abs=0.05)
+    assert not np.any(replay(signals, result) < 0.0)
 
 
 def test_router_is_searched_only_on_full_runs() -> None:
     signals = generated(np.random.default_rng(7), 200, tokens=False)
     right = signals.p_direct > 0.8
     signals = replace(signals, draft=np.where(np.isnan(signals.p_direct), np.nan, np.where(right, 1.0, -1.0)))
-    found = best_cutoffs(signals, USUAL)
-    assert 0.75 < found.direct_from < 0.82
+    result = best_cutoffs(signals, USUAL)
+    assert 0.75 < result.direct_from < 0.82
     gone = replace(signals, went_direct=np.arange(200) < 3)
     assert best_cutoffs(gone, USUAL).direct_from == USUAL.direct_from
 
@@ -97,8 +97,8 @@ def test_extremes_give_all_or_nothing(points: float) -> None:
     signals = generated(np.random.default_rng(9), 50, tokens=False)
     drafts = np.full(50, np.nan)
     signals = replace(signals, proposed=np.full(50, points), draft=drafts, p_direct=drafts)
-    found = replay(signals, best_cutoffs(signals, USUAL))
-    assert found.sum() == (np.count_nonzero(signals.citable) if points > 0 else 0.0)
+    result = replay(signals, best_cutoffs(signals, USUAL))
+    assert result.sum() == (np.count_nonzero(signals.citable) if points > 0 else 0.0)
 
 
 DRAWS = 150
@@ -189,9 +189,9 @@ def test_cross_validation_expects_nothing_from_noise() -> None:
         signals = noise(seed)
         choose = chooser(None, USUAL)
         flattered.append(under(signals, choose(signals)).truthfulness)
-        found = cross_validate(signals, choose)
-        assert found is not None
-        expected.append(found.truthfulness)
+        result = cross_validate(signals, choose)
+        assert result is not None
+        expected.append(result.truthfulness)
     assert np.mean(flattered) > 0.0
     assert np.mean(expected) < np.mean(flattered) / 2
 
@@ -239,8 +239,8 @@ def test_a_ceiling_counts_conversations() -> None:
     assert low == 0.0
     assert among_all == pytest.approx(losses(signals, OPEN).mean())
     assert among_all == pytest.approx(0.8 / 4)
-    is_kept, sentence = compare_with_promise(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
-    assert is_kept is True
+    holds, sentence = compare_with_promise(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
+    assert holds is True
     assert "every conversation counts alike" in sentence
 
 

@@ -39,14 +39,14 @@ def answer(interaction_id: str, gold: str = "Mira Holm wrote it.") -> Row:
 
 def row(session_id: str, *turns: Row, image: Any = None, image_url: str | None = None, **more: Any) -> Row:
     """A v0.1.1 row: lists of dicts. One turn, with a teal photo, unless told otherwise."""
-    asked = list(turns) or [turn(f"{session_id}.0")]
+    questions = list(turns) or [turn(f"{session_id}.0")]
     given = {"bytes": picture(), "path": None} if image is None and image_url is None else image
-    answers = [answer(each["interaction_id"]) for each in asked]
+    answers = [answer(each["interaction_id"]) for each in questions]
     return {
         "session_id": session_id,
         "image": given,
         "image_url": image_url,
-        "turns": asked,
+        "turns": questions,
         "answers": answers,
         **more,
     }

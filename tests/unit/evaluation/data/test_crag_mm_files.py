@@ -69,8 +69,8 @@ def test_rows_of_both_schema_versions_become_the_same(tmp_path: Path) -> None:
 
 def test_label_words_are_normalised() -> None:
     spelled = {**WORDS, "image_quality": "Low-Light", "domain": "plants_and_gardening"}
-    _, (asked,) = parse_row(row("b", turn("b.0", **spelled)), Labels())
-    assert (asked.domain, asked.image_quality) == ("plants and gardening", "low light")
+    _, (question,) = parse_row(row("b", turn("b.0", **spelled)), Labels())
+    assert (question.domain, question.image_quality) == ("plants and gardening", "low light")
 
 
 def _without(key: str) -> Row:
@@ -229,9 +229,11 @@ def test_a_photo_is_resized_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_photo_of_the_right_size_is_kept_byte_for_byte(tmp_path: Path) -> None:
     photo = encoded(Image.new("RGB", (960, 1280), "teal"), "JPEG", quality=40)
     rows = [columns(row("a", image={"bytes": photo, "path": None}, image_url=""))]
-    (asked,) = opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)).conversations
-    assert asked.photo is not None
-    assert asked.photo.read_bytes() == photo
+    (question,) = opened(
+        write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
+    ).conversations
+    assert question.photo is not None
+    assert question.photo.read_bytes() == photo
 
 
 @pytest.fixture(scope="module")
@@ -257,7 +259,7 @@ def test_a_photo_that_is_not_in_hand_or_damaged_is_fetched(host: Host, tmp_path:
     ]
     photos = [each.photo.read_bytes() for each in fetched(tmp_path, rows).conversations]
     assert photos == [picture("olive"), picture("cyan"), picture()]
-    assert host.asked["/lime.jpg"] == 0
+    assert host.requests["/lime.jpg"] == 0
 
 
 def test_a_photo_that_cannot_be_fetched_is_named_with_each_row(host: Host, tmp_path: Path) -> None:

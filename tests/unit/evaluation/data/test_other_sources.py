@@ -31,10 +31,18 @@ QUESTION = {"photo": "photos/a.jpg", "question": "what is it?", "answer": "A jar
 
 
 def test_a_question_of_ones_own_is_asked_with_its_photo_and_labels(tmp_path: Path) -> None:
-    (asked,) = plain(tmp_path).conversations
-    assert (asked.session_id, asked.part, asked.photo) == ("line-1", Part.SINGLE, tmp_path / "photos/a.jpg")
-    assert (asked.turns[0].gold, asked.turns[0].domain, asked.turns[0].truth) == ("A jar.", "museum", None)
-    assert asked.turns[0].answerable
+    (conversation,) = plain(tmp_path).conversations
+    assert (conversation.session_id, conversation.part, conversation.photo) == (
+        "line-1",
+        Part.SINGLE,
+        tmp_path / "photos/a.jpg",
+    )
+    assert (conversation.turns[0].gold, conversation.turns[0].domain, conversation.turns[0].truth) == (
+        "A jar.",
+        "museum",
+        None,
+    )
+    assert conversation.turns[0].answerable
 
 
 def test_lines_of_a_session_are_a_conversation(tmp_path: Path) -> None:
@@ -128,14 +136,14 @@ class Hub:
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self.folder = folder
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.failure: Exception | None = None
         patch.setattr(huggingface_hub, "snapshot_download", self.snapshot_download)
 
     def snapshot_download(self, repository: str, **options: Any) -> str:
         if self.failure:
             raise self.failure
-        self.asked.append({"repository": repository, **options})
+        self.requests.append({"repository": repository, **options})
         return str(self.folder)
 
 
@@ -156,10 +164,10 @@ def test_only_the_splits_files_are_downloaded(hub: Hub, tmp_path: Path) -> None:
     assert dataset.name == "crag-mm-multi-turn-public@v0.1.2/public_test"
     assert dataset.conversations[0].session_id == "public_test"
     assert dataset.conversations[0].part is Part.MULTI
-    (asked,) = hub.asked
-    assert fnmatch("data/public_test-00000-of-00001.parquet", asked["allow_patterns"])
-    assert not fnmatch("data/validation-00000-of-00001.parquet", asked["allow_patterns"])
-    assert asked["revision"] == "v0.1.2"
+    (request,) = hub.requests
+    assert fnmatch("data/public_test-00000-of-00001.parquet", request["allow_patterns"])
+    assert not fnmatch("data/validation-00000-of-00001.parquet", request["allow_patterns"])
+    assert request["revision"] == "v0.1.2"
     with pytest.raises(DatasetError, match="no Parquet files of a split 'train'"):
         from_hub(tmp_path, "owner/name", split="train")
 

@@ -98,9 +98,9 @@ def test_limit_takes_the_first_or_a_seeded_sample(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_unanswerable_share_of_a_limit(tmp_path: Path, seed: int | None) -> None:
-    asked = chosen(tmp_path, limit=3, seed=seed, unanswerable=1)
-    assert len(asked) == 3
-    assert len({"f3", "b2"} & set(asked)) == 1
+    conversations = chosen(tmp_path, limit=3, seed=seed, unanswerable=1)
+    assert len(conversations) == 3
+    assert len({"f3", "b2"} & set(conversations)) == 1
 
 
 def test_every_question_can_be_asked_with_one_photo(tmp_path: Path) -> None:

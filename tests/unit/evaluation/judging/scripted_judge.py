@@ -22,14 +22,14 @@ class ScriptedJudge:
 
     def __init__(self, script: Script) -> None:
         self._script = script
-        self.asked: list[Body] = []
+        self.requests: list[Body] = []
         self.keys: list[str | None] = []
 
     def reply(self, body: Body, key: str | None) -> Response:
         """What the script says."""
-        self.asked.append(body)
+        self.requests.append(body)
         self.keys.append(key)
-        return self._script(body, len(self.asked) - 1)
+        return self._script(body, len(self.requests) - 1)
 
 
 @asynccontextmanager
@@ -73,6 +73,6 @@ def refuses(status: int, complaint: str = "no") -> Response:
 def case_in(body: Body) -> dict[str, str]:
     """The question, truth and answer of a request, read back from its JSON line."""
     line = body["messages"][1]["content"].split("\n")[1]
-    found = json.loads(line)
-    assert isinstance(found, dict)
-    return found
+    result = json.loads(line)
+    assert isinstance(result, dict)
+    return result

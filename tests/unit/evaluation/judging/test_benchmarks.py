@@ -147,20 +147,20 @@ LISTED = truth(Scorer.EVQA, "set", "moss&&bark", "lichen")
 
 
 def by_bem(case: Case, *likely: float) -> tuple[Judgement, list[tuple[str, str, str]]]:
-    asked: list[tuple[str, str, str]] = []
+    pairs: list[tuple[str, str, str]] = []
     answers = iter(likely)
 
     def equivalence(question: str, gold: str, answer: str) -> float:
-        asked.append((question, gold, answer))
+        pairs.append((question, gold, answer))
         return next(answers)
 
-    return anyio.run(BemJudge(equivalence).judge, case), asked
+    return anyio.run(BemJudge(equivalence).judge, case), pairs
 
 
 def test_bem_is_asked_about_every_gold_where_none_matches() -> None:
-    judgement, asked = by_bem(Case("i", "What?", "", "mosses", LISTED), 0.5, 0.1)
+    judgement, pairs = by_bem(Case("i", "What?", "", "mosses", LISTED), 0.5, 0.1)
     assert judgement == Judgement(Verdict.CORRECT, "BEM 0.50")
-    assert asked == [("What?", "moss,bark", "mosses"), ("What?", "lichen", "mosses")]
+    assert pairs == [("What?", "moss,bark", "mosses"), ("What?", "lichen", "mosses")]
     assert by_bem(Case("i", "What?", "", "mosses", LISTED), 0.49, 0.1)[0].verdict is Verdict.INCORRECT
 
 

@@ -27,15 +27,15 @@ SAID = (
 )
 
 
-def a_run(folder: Path, said: tuple[str | None, ...] = SAID) -> Path:
+def a_run(folder: Path, text: tuple[str | None, ...] = SAID) -> Path:
     with RunStore(folder, RunHeader(name=folder.name, dataset="d", fingerprint="f")) as store:
-        for number, answer in enumerate(said):
+        for number, answer in enumerate(text):
             store.add(a_turn(number, answer))
     return folder
 
 
-def a_turn(number: int, said: str | None) -> TurnRecord:
-    return turn_record(said, session=f"s{number}")
+def a_turn(number: int, text: str | None) -> TurnRecord:
+    return turn_record(text, session=f"s{number}")
 
 
 def typed(*words: object) -> Result:
@@ -82,13 +82,13 @@ async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
                 "judge", *runs, "--judge", "model", "--base-url", url, "--model", "org/m"
             )
             assert reply.exit_code == 0, reply.output
-    assert sorted(case_in(body)["answer"] for body in judge.asked) == sorted(
+    assert sorted(case_in(body)["answer"] for body in judge.requests) == sorted(
         ["312", "It has 200 pages.", "I don’t know.", "[red]312\x1b[2J", "blue"]
     )
     assert set(judge.keys) == {"Bearer sesame"}
     assert "b, judged by model:org/m: correct 1, incorrect 3, missing 2." in reply.output
-    found = by_id(verdict_file(runs[0], "model:org/m"))
-    assert found == {
+    result = by_id(verdict_file(runs[0], "model:org/m"))
+    assert result == {
         "s0.0": Verdict.CORRECT, "s1.0": Verdict.INCORRECT, "s2.0": Verdict.MISSING,
         "s3.0": Verdict.INCORRECT, "s4.0": Verdict.MISSING, "s5.0": Verdict.CORRECT, "s6.0": Verdict.CORRECT,
     }  # fmt: skip

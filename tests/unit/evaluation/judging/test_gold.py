@@ -18,7 +18,7 @@ CASES = gold_cases()
 RIGHT = {(each.case.question, each.case.answer): each.verdict is Verdict.CORRECT for each in CASES}
 
 
-async def told(judge: ScriptedJudge) -> Result:
+async def check_judge(judge: ScriptedJudge) -> Result:
     """What the command prints with a model behind it."""
     async with serving(judge) as url:
         arguments = ["gold", "--judge", "model", "--base-url", url, "--model", "m"]
@@ -34,32 +34,32 @@ def test_no_gold_case_is_an_example() -> None:
 
 def test_scores_by_verdict_are_those_of_counting() -> None:
     first, *rest = [each for each in CASES if each.verdict is Verdict.INCORRECT]
-    said = {each.case.interaction_id: Judgement(each.verdict, "") for each in CASES}
-    said[first.case.interaction_id] = Judgement(Verdict.CORRECT, "")
-    found = with_people(CASES, said)
+    texts = {each.case.interaction_id: Judgement(each.verdict, "") for each in CASES}
+    texts[first.case.interaction_id] = Judgement(Verdict.CORRECT, "")
+    result = with_people(CASES, texts)
     rights = sum(each.verdict is Verdict.CORRECT for each in CASES)
-    scores = found.by_verdict() / 100
+    scores = result.by_verdict() / 100
     assert scores.loc["correct", "precision"] == pytest.approx(rights / (rights + 1))
     assert scores.loc["incorrect", "recall"] == pytest.approx(len(rest) / (len(rest) + 1))
     assert scores.loc["correct", "accuracy"] == pytest.approx(1 - 1 / len(CASES))
 
 
 def test_the_rules_judge_agrees_with_people_on_most() -> None:
-    found = with_people(CASES, {each.case.interaction_id: judge_by_rules(each.case) for each in CASES})
-    assert found.accuracy > 0.7
+    result = with_people(CASES, {each.case.interaction_id: judge_by_rules(each.case) for each in CASES})
+    assert result.accuracy > 0.7
 
 
 @pytest.mark.anyio
 async def test_perfect_model_agrees_with_people() -> None:
     def script(body: Body, _: int) -> object:
-        asked = case_in(body)
-        return marks(RIGHT[asked["question"], asked["answer"]])
+        case = case_in(body)
+        return marks(RIGHT[case["question"], case["answer"]])
 
     judge = ScriptedJudge(script)  # type: ignore[arg-type]
-    result = await told(judge)
+    result = await check_judge(judge)
     assert "equal 100.0%, kappa 1.000" in result.output
     assert all(kind in result.output for kind in {each.kind for each in CASES})
-    assert len(judge.asked) == sum(undisputed(each.case) is None for each in CASES)
+    assert len(judge.requests) == sum(undisputed(each.case) is None for each in CASES)
 
 
 PRICE = ("how much does this magazine cost?", "The Fjord Weekly costs 4.50 euros.")

@@ -36,7 +36,7 @@ async def verdict(script: Script, case: Case = CASE, tries: int = 3) -> tuple[Ju
 async def test_the_model_decides(right: bool, expected: Verdict) -> None:
     judgement, scripted = await verdict(lambda *_: marks(right, "same number"))
     assert judgement == Judgement(expected, "same number")
-    (body,) = scripted.asked
+    (body,) = scripted.requests
     assert (body["model"], body["temperature"]) == ("m", 0)
     assert body["response_format"]["json_schema"]["schema"]["required"] == ["reason", "accuracy"]
     assert case_in(body) == {"question": CASE.question, "truth": CASE.gold, "answer": CASE.answer}
@@ -47,14 +47,14 @@ async def test_the_model_decides(right: bool, expected: Verdict) -> None:
 async def test_a_busy_endpoint_is_tried_again(status: int) -> None:
     judgement, scripted = await verdict(lambda _, n: refuses(status) if n < 2 else marks(True))
     assert judgement.verdict is Verdict.CORRECT
-    assert len(scripted.asked) == 3
+    assert len(scripted.requests) == 3
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 500])
 async def test_failing_endpoint_counts_against_the_answer(status: int) -> None:
     judgement, scripted = await verdict(lambda *_: refuses(status))
     assert judgement == Judgement(Verdict.INCORRECT, f"the endpoint answered {status}", failed=True)
-    assert len(scripted.asked) == (3 if status in {429, 500} else 1)
+    assert len(scripted.requests) == (3 if status in {429, 500} else 1)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ async def test_schema_support_is_remembered() -> None:
     async with serving(scripted) as url, ModelJudge(url, "m") as judge:
         assert (await judge.judge(CASE)).verdict is Verdict.CORRECT
         assert (await judge.judge(CASE)).verdict is Verdict.CORRECT
-    forms = [body.get("response_format", {}).get("type") for body in scripted.asked]
+    forms = [body.get("response_format", {}).get("type") for body in scripted.requests]
     assert forms == ["json_schema", "json_object", None, None]
 
 
@@ -129,7 +129,7 @@ async def test_a_server_that_refuses_a_field_is_asked_without_it(field: str, sta
 
     judgement, scripted = await verdict(script)
     assert judgement.verdict is Verdict.CORRECT
-    first, second = scripted.asked
+    first, second = scripted.requests
     assert second["response_format"]["type"] == "json_schema"
     tokens = first["max_completion_tokens"]
     assert tokens in (second.get("max_tokens"), second.get("max_completion_tokens"))
@@ -143,7 +143,7 @@ async def test_refusal_of_one_answer_keeps_the_schema() -> None:
     async with serving(scripted) as url, ModelJudge(url, "m") as judge:
         assert (await judge.judge(Case("i", "q", "g", "vile"))).failed
         assert (await judge.judge(CASE)).verdict is Verdict.CORRECT
-    assert scripted.asked[-1]["response_format"]["type"] == "json_schema"
+    assert scripted.requests[-1]["response_format"]["type"] == "json_schema"
 
 
 async def test_dripping_reply_times_out() -> None:
@@ -170,10 +170,10 @@ async def test_dripping_reply_times_out() -> None:
     ],
 )
 def test_a_hostile_answer_stays_within_its_field(answer: str) -> None:
-    system, asked = judge_messages("q {case}", "g", answer)
-    assert case_in({"messages": [system, asked]}) == {"question": "q {case}", "truth": "g", "answer": answer}
+    system, user = judge_messages("q {case}", "g", answer)
+    assert case_in({"messages": [system, user]}) == {"question": "q {case}", "truth": "g", "answer": answer}
     assert system == {"role": "system", "content": SYSTEM}
-    lines = asked["content"].split("\n")
+    lines = user["content"].split("\n")
     assert lines[0] == "Mark this answer:"
     assert lines[2:] == ["", "Reply with the JSON object of your verdict."]
 

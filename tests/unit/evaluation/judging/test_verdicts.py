@@ -43,11 +43,11 @@ class Counting:
 
     def __init__(self, verdict: Callable[[Case], Judgement] = lambda _: RIGHT) -> None:
         self._verdict = verdict
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.at_once = self.most_at_once = 0
 
     async def judge(self, case: Case) -> Judgement:
-        self.asked.append(case.interaction_id)
+        self.requests.append(case.interaction_id)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         await anyio.lowlevel.checkpoint()
@@ -59,37 +59,41 @@ def cases(count: int, answer: str = "answer {}") -> list[Case]:
     return [Case(f"i{n}", "question", "gold", answer.format(n)) for n in range(count)]
 
 
-async def judged(path: Path, judge: Counting, asked: list[Case], *also: Path) -> dict[str, Judgement]:
+async def judged(path: Path, judge: Counting, some_cases: list[Case], *also: Path) -> dict[str, Judgement]:
     with VerdictCache(path, also) as cache:
-        return await judge_all(asked, judge, concurrency=3, cache=cache)
+        return await judge_all(some_cases, judge, concurrency=3, cache=cache)
 
 
-def stored(path: Path, asked: list[Case], version: str = "1") -> dict[str, Judgement]:
-    return verdicts_on(path, {each.interaction_id: key_of(each, Counting.name, version) for each in asked})
+def stored(path: Path, some_cases: list[Case], version: str = "1") -> dict[str, Judgement]:
+    return verdicts_on(
+        path, {each.interaction_id: key_of(each, Counting.name, version) for each in some_cases}
+    )
 
 
 async def test_judgements_keep_order_and_concurrency_limit() -> None:
     judge = Counting(lambda case: WRONG if case.interaction_id == "i3" else RIGHT)
-    found = await judge_all(cases(20), judge, concurrency=3)
-    assert list(found) == [f"i{n}" for n in range(20)]
-    assert [name for name, judgement in found.items() if judgement is WRONG] == ["i3"]
+    result = await judge_all(cases(20), judge, concurrency=3)
+    assert list(result) == [f"i{n}" for n in range(20)]
+    assert [name for name, judgement in result.items() if judgement is WRONG] == ["i3"]
     assert judge.most_at_once == 3
 
 
 async def test_same_answer_is_judged_once(tmp_path: Path) -> None:
     judge = Counting()
-    found = await judged(tmp_path / "j.jsonl", judge, cases(6, "the same"))
-    assert len(judge.asked) == 1
-    assert len(found) == len(stored(tmp_path / "j.jsonl", cases(6, "the same"))) == 6
+    result = await judged(tmp_path / "j.jsonl", judge, cases(6, "the same"))
+    assert len(judge.requests) == 1
+    assert len(result) == len(stored(tmp_path / "j.jsonl", cases(6, "the same"))) == 6
 
 
 async def test_a_verdict_of_another_run_is_used_and_kept_here_too(tmp_path: Path) -> None:
     await judged(tmp_path / "a.jsonl", Counting(), cases(3))
     judge = Counting(lambda _: WRONG)
-    found = await judged(tmp_path / "b.jsonl", judge, cases(4), tmp_path / "a.jsonl", tmp_path / "none.jsonl")
-    assert judge.asked == ["i3"]
-    assert counts(found) == {"correct": 3, "incorrect": 1}
-    assert stored(tmp_path / "b.jsonl", cases(4)) == found
+    result = await judged(
+        tmp_path / "b.jsonl", judge, cases(4), tmp_path / "a.jsonl", tmp_path / "none.jsonl"
+    )
+    assert judge.requests == ["i3"]
+    assert counts(result) == {"correct": 3, "incorrect": 1}
+    assert stored(tmp_path / "b.jsonl", cases(4)) == result
 
 
 async def test_a_judgement_that_failed_is_kept_and_asked_for_again(tmp_path: Path) -> None:
@@ -101,7 +105,7 @@ async def test_a_judgement_that_failed_is_kept_and_asked_for_again(tmp_path: Pat
     assert counts(first) == {"correct": 2, "failed": 1}
     judge = Counting(lambda _: WRONG)
     assert (await judged(path, judge, cases(3)))["i1"] == WRONG
-    assert judge.asked == ["i1"]
+    assert judge.requests == ["i1"]
     assert stored(path, cases(3))["i1"] == WRONG
 
 
@@ -111,7 +115,7 @@ async def test_half_a_line_is_left_out_and_asked_for_again(tmp_path: Path) -> No
     path.write_bytes(path.read_bytes()[:-20])
     judge = Counting()
     await judged(path, judge, cases(3))
-    assert len(judge.asked) == 1
+    assert len(judge.requests) == 1
     assert len(stored(path, cases(3))) == 3
     assert len(path.read_text().splitlines()) == 4
 
@@ -125,7 +129,7 @@ async def test_new_rules_version_is_judged_again(tmp_path: Path) -> None:
     assert stored(path, cases(1), "2") == {"i0": WRONG}
     await judged(path, old, cases(1))
     assert stored(path, cases(1)) == {"i0": RIGHT}
-    assert len(old.asked) == 1
+    assert len(old.requests) == 1
 
 
 async def test_killed_run_keeps_its_verdicts(tmp_path: Path) -> None:
@@ -145,7 +149,7 @@ async def test_an_endpoint_that_only_fails_is_given_up() -> None:
     judge = Counting(lambda _: FAILED)
     with pytest.raises(JudgeDown, match="timed out"):
         await judge_all(cases(500), judge, concurrency=2)
-    assert len(judge.asked) <= 10
+    assert len(judge.requests) <= 10
 
 
 @pytest.mark.parametrize(
@@ -258,22 +262,22 @@ def test_kappa_is_what_the_textbook_gives() -> None:
     """Cohen's example: 20 and 15 agreed on, 5 and 10 not, kappa .4."""
     first = judgements(*[C] * 25, *[X] * 25)
     second = judgements(*[C] * 20, *[X] * 5, *[C] * 10, *[X] * 15)
-    found = agreement(first, second)
-    assert (len(found.verdicts), found.accuracy) == (50, 0.7)
-    assert found.kappa == pytest.approx(0.4)
-    assert found.confusion.to_numpy().tolist() == [[20, 5], [10, 15]]
+    result = agreement(first, second)
+    assert (len(result.verdicts), result.accuracy) == (50, 0.7)
+    assert result.kappa == pytest.approx(0.4)
+    assert result.confusion.to_numpy().tolist() == [[20, 5], [10, 15]]
 
 
 def test_worst_disagreements_come_first() -> None:
-    found = agreement(judgements(M, C, C, C), judgements(X, M, X, C))
-    assert found.disagreements == ["i02", "i00", "i01"]
+    result = agreement(judgements(M, C, C, C), judgements(X, M, X, C))
+    assert result.disagreements == ["i02", "i00", "i01"]
 
 
 def test_failed_and_unshared_are_counted() -> None:
     first = judgements(C, C, C) | {"only": Judgement(C, "")}
     second = judgements(C, C) | {"i02": Judgement(X, "timed out", failed=True)}
-    found = agreement(first, second)
-    assert (len(found.verdicts), found.accuracy, found.failed, found.unshared) == (2, 1, 1, 1)
+    result = agreement(first, second)
+    assert (len(result.verdicts), result.accuracy, result.failed, result.unshared) == (2, 1, 1, 1)
 
 
 def test_where_all_are_alike_kappa_says_nothing() -> None:

@@ -89,7 +89,7 @@ def questions(sessions: int, seed: int = 0, photo: str = "missing.jpg") -> list[
     return asked
 
 
-def run(skill: Skill, asked: Sequence[TurnRecord], seed: int = 0) -> Generated:
+def run(skill: Skill, records: Sequence[TurnRecord], seed: int = 0) -> Generated:
     """The made-up system's answers to those questions, with verdicts."""
     chance = random.Random(f"{seed} {skill.name}")
     header = RunHeader(
@@ -100,7 +100,7 @@ def run(skill: Skill, asked: Sequence[TurnRecord], seed: int = 0) -> Generated:
         explained=True,
         rejected={"missing_image": 3, "malformed_row": 1},
     )
-    return Generated(header, tuple(_answered(skill, record, chance) for record in asked))
+    return Generated(header, tuple(_answered(skill, record, chance) for record in records))
 
 
 def _answered(skill: Skill, record: TurnRecord, chance: random.Random) -> Scored:
@@ -111,7 +111,7 @@ def _answered(skill: Skill, record: TurnRecord, chance: random.Random) -> Scored
     refuses = draw >= 1 - skill.refused
     right = draw < skill.right and record.answerable
     verdict = Verdict.MISSING if refuses else Verdict.CORRECT if right else Verdict.INCORRECT
-    said = record.gold if right else f"It is made by Maker {chance.randint(6, 99)}."
+    text = record.gold if right else f"It is made by Maker {chance.randint(6, 99)}."
     certain = min(1.0, max(0.0, chance.gauss(0.75 if right else 0.5, 0.18))) * (0.5 if refuses else 1.0)
     times = {stage: round(ms * skill.slow * chance.lognormvariate(0, 0.35), 2) for stage, ms in _STAGES}
     times["total"] = round(sum(times.values()), 2)
@@ -126,24 +126,24 @@ def _answered(skill: Skill, record: TurnRecord, chance: random.Random) -> Scored
         refused_by="answer_confidence" if refuses else None,
     )
     kind = CitationKind.PHOTO if record.truth and record.truth.needs == "photo" else CitationKind.PAGE
-    cited = Citation(title="A page", url="https://page.example/a", snippet=said, score=0.8, kind=kind)
+    cited = Citation(title="A page", url="https://page.example/a", snippet=text, score=0.8, kind=kind)
     answer = answered(
-        None if refuses else said,
+        None if refuses else text,
         confidence=0.0 if refuses else round(certain, 4),
         route=trace.route,
         citations=[] if refuses else [cited],
         timings_ms=times,
-        explanation=_explanation(record, said, certain),
+        explanation=_explanation(record, text, certain),
     )
     done = record.model_copy(update={"answer": answer, "trace": trace, "client_ms": trace.total_ms + 3.0})
     return Scored(done, Judgement(verdict, "made up"))
 
 
-def _explanation(record: TurnRecord, said: str, certain: float) -> Explanation:
-    text = f"Much is told of it. {said} {record.gold} There is more to it."
+def _explanation(record: TurnRecord, message: str, certain: float) -> Explanation:
+    text = f"Much is told of it. {message} {record.gold} There is more to it."
     seen = EvidenceSeen(text=text, title="A page", url="", kind=CitationKind.PAGE, score=0.81)
     return Explanation(
-        proposed=said,
+        proposed=message,
         signals={"answer_confidence": round(certain, 4), "support": 0.7, "token_min": 0.5},
         evidence=[seen],
         notes=[Note(stage="text_search", text=f"queries: maker of thing {record.interaction_id}")],

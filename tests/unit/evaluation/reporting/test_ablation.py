@@ -38,8 +38,8 @@ def ignorant(_: Query) -> Outcome:
 async def invoke(systems: Mapping[str, ScriptedPipeline], *arguments: str | Path) -> Result:
     first, *others = (each for name, each in systems.items() if name == each.name)
     async with scripted_gateway(first, others=others, experiments=True, variants=systems) as url:
-        told = ["ablate", *map(str, arguments), "--gateway", url]
-        return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told))
+        command = ["ablate", *map(str, arguments), "--gateway", url]
+        return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, command))
 
 
 def offered() -> dict[str, ScriptedPipeline]:
@@ -197,13 +197,13 @@ def systems() -> list[System]:
 
 def row(key: str, section: str, method: str, mark: str = "") -> Row:
     """The only row of that name."""
-    (found,) = [
+    (result,) = [
         each
         for part in TABLES[key].section
         for each in part.rows
         if (part.name, each.method, each.mark) == (section, method, mark)
     ]
-    return found
+    return result
 
 
 def test_the_tables_leave_out_modules_that_the_gateway_has() -> None:
@@ -211,10 +211,10 @@ def test_the_tables_leave_out_modules_that_the_gateway_has() -> None:
 
 
 def test_every_module_is_left_out_by_some_table() -> None:
-    asked: dict[str, set[str]] = {name: set() for name in MODULES}
+    without: dict[str, set[str]] = {name: set() for name in MODULES}
     for each in systems():
-        asked[each.pipeline] |= set(each.without)
-    assert asked == {name: set(modules) for name, modules in MODULES.items()}
+        without[each.pipeline] |= set(each.without)
+    assert without == {name: set(modules) for name, modules in MODULES.items()}
 
 
 @pytest.mark.parametrize("key", ["crag-mm-4", "crag-mm-5", "crag-mm-8", "crag-mm-9"])

@@ -28,8 +28,8 @@ def judged(name: str, **changes: str) -> JudgedRun:
 
 
 def without(judged_run: JudgedRun, *lost: str) -> JudgedRun:
-    kept = tuple(each for each in judged_run.scored if each.record.interaction_id not in lost)
-    return replace(judged_run, scored=kept)
+    rest = tuple(each for each in judged_run.scored if each.record.interaction_id not in lost)
+    return replace(judged_run, scored=rest)
 
 
 def ids(scored: tuple[Scored, ...]) -> list[str]:
@@ -83,13 +83,13 @@ PROTOCOL = Protocol.CRAG_MM_2026
 RIGHT, WRONG = Verdict.CORRECT, Verdict.INCORRECT
 
 
-def one(said: str, *, abstained: bool = False, proposed: str | None = None) -> Scored:
+def one(text: str, *, abstained: bool = False, proposed: str | None = None) -> Scored:
     scored = run(Skill("one", right=1.0, refused=0.0), questions(1)).scored[0]
     answer = scored.record.answer
     assert answer is not None
-    told = Explanation(proposed=proposed, signals={"answer_confidence": 0.3, "support": 0.5})
+    explanation = Explanation(proposed=proposed, signals={"answer_confidence": 0.3, "support": 0.5})
     changed = answer.model_copy(
-        update={"answer": said, "abstained": abstained, "confidence": 0.7, "explanation": told}
+        update={"answer": text, "abstained": abstained, "confidence": 0.7, "explanation": explanation}
     )
     return Scored(scored.record.model_copy(update={"answer": changed}), Judgement(WRONG, "made up"))
 
@@ -136,14 +136,14 @@ def answers(*rows: tuple[float | None, Verdict, bool]) -> pd.DataFrame:
 
 def test_unmeasured_answers_are_only_counted() -> None:
     measured = [(0.9, RIGHT, True), (0.3, WRONG, False)]
-    drawn = curve(answers(*measured, (None, WRONG, True), (None, RIGHT, False)), asked=6)
+    drawn = curve(answers(*measured, (None, WRONG, True), (None, RIGHT, False)), questions=6)
     assert (drawn.coverage, drawn.hallucination) == (2 / 6, 1 / 6)
     assert (drawn.withheld, drawn.unmeasured) == (2, 2)
-    assert drawn.points == curve(answers(*measured), asked=6).points
+    assert drawn.points == curve(answers(*measured), questions=6).points
 
 
 def test_curve_includes_withheld_answers() -> None:
-    drawn = curve(answers((0.3, WRONG, False), (0.9, RIGHT, True), (0.8, WRONG, True)), asked=6)
+    drawn = curve(answers((0.3, WRONG, False), (0.9, RIGHT, True), (0.8, WRONG, True)), questions=6)
     assert (drawn.coverage, drawn.hallucination, drawn.withheld) == (2 / 6, 1 / 6, 1)
     assert [(p.coverage, p.hallucination) for p in drawn.points] == [
         (0, 0), (1 / 6, 0), (2 / 6, 1 / 6), (3 / 6, 2 / 6),
@@ -157,8 +157,8 @@ def test_answers_of_one_confidence_are_weighed_as_in_a_random_order() -> None:
         curve(answers(*((place / 9, verdict, True) for place, verdict in enumerate(order))), 4).aurc
         for order in permutations(tied)
     ]
-    found = curve(answers(*((0.5, verdict, True) for verdict in tied)), 4)
-    assert found.aurc == pytest.approx(sum(orders) / len(orders))
+    result = curve(answers(*((0.5, verdict, True) for verdict in tied)), 4)
+    assert result.aurc == pytest.approx(sum(orders) / len(orders))
 
 
 FAILED_ASKED = questions(240, seed=9)
@@ -196,13 +196,13 @@ def test_the_surest_hallucination_comes_first() -> None:
 
 def test_refusing_what_cannot_be_answered_is_no_failure() -> None:
     unanswerable = Truth(interaction_id="x", answer_type=AnswerType.UNANSWERABLE)
-    found = instructive("mine", {"mine": with_records(SYSTEMS["mine"], truth=unanswerable)})
-    assert {failure.lesson for failure in found} == {Lesson.HALLUCINATED}
+    result = instructive("mine", {"mine": with_records(SYSTEMS["mine"], truth=unanswerable)})
+    assert {failure.lesson for failure in result} == {Lesson.HALLUCINATED}
 
 
 def test_a_request_that_failed_teaches_nothing_about_answers() -> None:
-    found = instructive("mine", {"mine": with_records(SYSTEMS["mine"], answer=None, error="overloaded")})
-    assert found == ()
+    result = instructive("mine", {"mine": with_records(SYSTEMS["mine"], answer=None, error="overloaded")})
+    assert result == ()
 
 
 def with_evidence(text: str, **changes: object) -> Settled:
@@ -210,8 +210,8 @@ def with_evidence(text: str, **changes: object) -> Settled:
     assert record.answer is not None
     assert record.answer.explanation is not None
     seen = record.answer.explanation.evidence[0].model_copy(update={"text": text})
-    told = record.answer.explanation.model_copy(update={"evidence": [seen]})
-    answer = record.answer.model_copy(update={"explanation": told, "citations": []})
+    explanation = record.answer.explanation.model_copy(update={"evidence": [seen]})
+    answer = record.answer.model_copy(update={"explanation": explanation, "citations": []})
     changed = record.model_copy(update={"answer": answer, **changes})
     return settle([Scored(changed, Judgement(Verdict.MISSING, ""))], FAILED_PROTOCOL)[0]
 

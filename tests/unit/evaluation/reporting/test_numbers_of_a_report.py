@@ -23,12 +23,12 @@ SKILLS = (Skill("careful", 0.3, 0.6), Skill("bold", 0.45, 0.1, 2.0), Skill("plai
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     root = tmp_path_factory.mktemp("runs")
-    asked = questions(45, seed=4)
-    return [written(run(skill, asked), root / skill.name) for skill in SKILLS]
+    every_question = questions(45, seed=4)
+    return [written(run(skill, every_question), root / skill.name) for skill in SKILLS]
 
 
 @pytest.fixture(scope="module", params=list(Protocol))
-def told(
+def report(
     request: pytest.FixtureRequest, folders: list[Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Any:
     out = tmp_path_factory.mktemp("report")
@@ -43,13 +43,13 @@ def scored_of(folder: Path) -> list[Scored]:
     return score_records(load_run(folder).records, folder, "rules")[0]
 
 
-def test_rates_are_those_of_the_protocol_with_intervals_around_them(told: Any, folders: list[Path]) -> None:
-    for system, folder in zip(told["systems"], folders, strict=True):
+def test_rates_are_those_of_the_protocol_with_intervals_around_them(report: Any, folders: list[Path]) -> None:
+    for system, folder in zip(report["systems"], folders, strict=True):
         assert [part["part"] for part in system["parts"]] == ["single", "multi", "all"]
         for part in system["parts"]:
             inside = [each for each in scored_of(folder) if part["part"] in (each.record.part.value, "all")]
             assert part["questions"] == len(inside)
-            scores = scores_of(inside, Protocol(told["protocol"]))
+            scores = scores_of(inside, Protocol(report["protocol"]))
             assert len(part["estimates"].keys() & scores.keys()) >= 5
             for name in part["estimates"].keys() & scores.keys():
                 figure = part["estimates"][name]
@@ -58,8 +58,8 @@ def test_rates_are_those_of_the_protocol_with_intervals_around_them(told: Any, f
                 assert figure["value"] - 1e-9 <= figure["high"]
 
 
-def test_times_are_of_the_answers_that_came(told: Any, folders: list[Path]) -> None:
-    for system, folder in zip(told["systems"], folders, strict=True):
+def test_times_are_of_the_answers_that_came(report: Any, folders: list[Path]) -> None:
+    for system, folder in zip(report["systems"], folders, strict=True):
         records = load_run(folder).records
         times = sorted(record.client_ms for record in records if record.answer)
         figures = system["parts"][-1]["estimates"]
@@ -73,8 +73,8 @@ def test_times_are_of_the_answers_that_came(told: Any, folders: list[Path]) -> N
         assert list(stages)[-2:] == ["total", "client"]
 
 
-def test_slices_partition_the_questions(told: Any, folders: list[Path]) -> None:
-    by_name = {cut["name"]: cut for cut in told["slices"]}
+def test_slices_partition_the_questions(report: Any, folders: list[Path]) -> None:
+    by_name = {cut["name"]: cut for cut in report["slices"]}
     for name in ("domain", "query_category", "dynamism", "image_quality"):
         for skill, folder in zip(SKILLS, folders, strict=True):
             scored = scored_of(folder)
@@ -82,16 +82,16 @@ def test_slices_partition_the_questions(told: Any, folders: list[Path]) -> None:
             assert sum(cell["count"] for cell in cells.values()) == len(scored)
             for value, cell in cells.items():
                 inside = [each for each in scored if getattr(each.record, name) == value]
-                verdicts = [each.verdict(Protocol(told["protocol"])) for each in inside]
+                verdicts = [each.verdict(Protocol(report["protocol"])) for each in inside]
                 assert cell["count"] == len(verdicts)
                 assert cell["hallucination"] == pytest.approx(verdicts.count(WRONG) / len(verdicts))
                 assert cell["truthfulness"] == pytest.approx(sum(v.points for v in verdicts) / len(verdicts))
 
 
-def test_operating_point_is_the_given_answers(told: Any, folders: list[Path]) -> None:
-    for system, folder in zip(told["systems"], folders, strict=True):
+def test_operating_point_is_the_given_answers(report: Any, folders: list[Path]) -> None:
+    for system, folder in zip(report["systems"], folders, strict=True):
         scored = scored_of(folder)
-        verdicts = [each.verdict(Protocol(told["protocol"])) for each in scored]
+        verdicts = [each.verdict(Protocol(report["protocol"])) for each in scored]
         curve = system["curve"]
         answered = sum(each is not Verdict.MISSING for each in verdicts)
         assert curve["coverage"] == pytest.approx(answered / len(scored))

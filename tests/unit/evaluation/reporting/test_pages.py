@@ -41,7 +41,7 @@ class Elements(HTMLParser):
         self.open: list[str] = []
         self.wrong: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.feed(text)
         self.close()
 
@@ -58,7 +58,7 @@ class Elements(HTMLParser):
             self.wrong.append(tag)
 
     def handle_data(self, data: str) -> None:
-        self.said.append(data)
+        self.texts.append(data)
 
 
 def made(root: Path, *runs: Generated) -> Path:
@@ -82,7 +82,7 @@ def hostile(record: TurnRecord) -> TurnRecord:
         return record.model_copy(update={"question": HOSTILE, "gold": HOSTILE, "domain": HOSTILE})
     seen = [e.model_copy(update={"text": HOSTILE, "title": HOSTILE, "url": f"javascript:{HOSTILE}"})
             for e in answer.explanation.evidence]  # fmt: skip
-    told = answer.explanation.model_copy(
+    explanation = answer.explanation.model_copy(
         update={
             "evidence": seen,
             "notes": [Note(stage=HOSTILE, text=HOSTILE)],
@@ -99,7 +99,7 @@ def hostile(record: TurnRecord) -> TurnRecord:
             "answer": answer.model_copy(
                 update={
                     "answer": HOSTILE,
-                    "explanation": told,
+                    "explanation": explanation,
                     "citations": cited,
                     "timings_ms": {**answer.timings_ms, HOSTILE: 3.0},
                 }
@@ -111,8 +111,8 @@ def hostile(record: TurnRecord) -> TurnRecord:
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    asked = questions(12)
-    one, other = (run(Skill(name), asked) for name in ("<b>one|$x$</b>\n", "other"))
+    every_question = questions(12)
+    one, other = (run(Skill(name), every_question) for name in ("<b>one|$x$</b>\n", "other"))
     turned = [
         Generated(each.header.model_copy(update={"dataset": HOSTILE, "rejected": {HOSTILE: 2}}),
                   tuple(Scored(hostile(s.record), s.judgement) for s in each.scored))
@@ -125,8 +125,10 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("plain")
     Image.new("RGB", (900, 1200), "#306090").save(root / "photo.jpg")
-    asked = questions(40, photo=str(root / "photo.jpg"))
-    return made(root, *(run(Skill(name, right), asked) for name, right in (("one", 0.3), ("other", 0.6))))
+    every_question = questions(40, photo=str(root / "photo.jpg"))
+    return made(
+        root, *(run(Skill(name, right), every_question) for name, right in (("one", 0.3), ("other", 0.6)))
+    )
 
 
 @pytest.mark.parametrize("which", ["attacked", "plain"])
@@ -147,11 +149,11 @@ def test_page_is_well_formed_and_self_contained(which: str, request: pytest.Fixt
 
 def test_hostile_words_stand_there_as_words(attacked: Path) -> None:
     page = Elements((attacked / "report.html").read_text(encoding="utf-8"))
-    said = "".join(page.said)
-    assert "<script>alert('asked')</script>" in said
-    assert "{{ 7 * 7 }} {% raw %}" in said
-    assert "characters)" in said
-    assert not re.search(r"[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f]", said)
+    text = "".join(page.texts)
+    assert "<script>alert('asked')</script>" in text
+    assert "{{ 7 * 7 }} {% raw %}" in text
+    assert "characters)" in text
+    assert not re.search(r"[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f]", text)
 
 
 def test_photos_travel_inside_the_page(plain: Path) -> None:
@@ -160,21 +162,21 @@ def test_photos_travel_inside_the_page(plain: Path) -> None:
 
 
 def test_the_same_runs_give_the_same_report_to_the_byte(tmp_path: Path) -> None:
-    asked = questions(8)
-    runs = [run(Skill("one"), asked), run(Skill("other"), asked)]
+    every_question = questions(8)
+    runs = [run(Skill("one"), every_question), run(Skill("other"), every_question)]
     first = made(tmp_path, *runs)
-    kept = {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()}
+    pages = {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()}
     folders = [tmp_path / "run-0", tmp_path / "run-1"]
     write_report(folders, first, judge="rules", protocol=Protocol.KDD_CUP_2025, cut=APPROXIMATE, made_at=0.0)
-    assert {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()} == kept
+    assert {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()} == pages
 
 
 def test_a_run_in_which_every_request_failed_is_reported_as_that(tmp_path: Path) -> None:
     failed = {"answer": None, "trace": None, "error": "overloaded"}
-    asked = run(Skill("one"), questions(5))
-    lost = tuple(Scored(each.record.model_copy(update=failed), each.judgement) for each in asked.scored)
-    report = made(tmp_path, Generated(asked.header, lost))
-    page = "".join(Elements((report / "report.html").read_text(encoding="utf-8")).said)
+    one_run = run(Skill("one"), questions(5))
+    lost = tuple(Scored(each.record.model_copy(update=failed), each.judgement) for each in one_run.scored)
+    report = made(tmp_path, Generated(one_run.header, lost))
+    page = "".join(Elements((report / "report.html").read_text(encoding="utf-8")).texts)
     assert f"overloaded {len(lost)}" in page
     assert f"one {len(lost)} of {len(lost)}" in page
     assert "No explanations" not in page

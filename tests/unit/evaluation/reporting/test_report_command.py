@@ -21,19 +21,19 @@ app.command()(command.report)
 
 @pytest.fixture
 def two(tmp_path: Path) -> list[Path]:
-    asked = questions(9)
-    return [written(run(Skill(name), asked), tmp_path / name) for name in ("one", "other")]
+    every_question = questions(9)
+    return [written(run(Skill(name), every_question), tmp_path / name) for name in ("one", "other")]
 
 
-def told(*arguments: object, code: int = 0) -> str:
+def make_report(*arguments: object, code: int = 0) -> str:
     result = CliRunner().invoke(app, [str(each) for each in arguments])
     assert result.exit_code == code, result.output
     return " ".join(result.output.split())
 
 
 def numbers(out: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((out / "report.json").read_text())
-    return found
+    results: dict[str, object] = json.loads((out / "report.json").read_text())
+    return results
 
 
 def judged(folder: Path, generated: Generated, judge: str, most: int | None = None) -> None:
@@ -42,7 +42,7 @@ def judged(folder: Path, generated: Generated, judge: str, most: int | None = No
 
 
 def test_systems_are_compared_in_the_order_of_the_runs(two: list[Path], tmp_path: Path) -> None:
-    told(*reversed(two), "--out", tmp_path / "out")
+    make_report(*reversed(two), "--out", tmp_path / "out")
     report = numbers(tmp_path / "out")
     assert report["studied"] == "other"
     assert isinstance(report["pairs"], list)
@@ -53,41 +53,41 @@ def test_a_model_that_was_stopped_half_way_must_go_on_first(tmp_path: Path) -> N
     generated = run(Skill("one"), questions(9))
     folder = written(generated, tmp_path / "one")
     judged(folder, generated, "model:wise", most=4)
-    said = told(folder, "--out", tmp_path / "out", "--judge", "model:wise", code=1)
-    assert "has answers that model:wise has not judged" in said
+    text = make_report(folder, "--out", tmp_path / "out", "--judge", "model:wise", code=1)
+    assert "has answers that model:wise has not judged" in text
 
 
 def test_partial_human_labels_are_reported(tmp_path: Path) -> None:
     generated = run(Skill("one"), questions(9))
     folder = written(generated, tmp_path / "one")
     judged(folder, generated, "human", most=2)
-    told(folder, "--out", tmp_path / "out", "--judge", "human")
-    found = numbers(tmp_path / "out")
-    assert found["questions"] == 2
-    assert "not every turn of their conversations has a label" in str(found["remarks"])
-    systems = found["systems"]
+    make_report(folder, "--out", tmp_path / "out", "--judge", "human")
+    result = numbers(tmp_path / "out")
+    assert result["questions"] == 2
+    assert "not every turn of their conversations has a label" in str(result["remarks"])
+    systems = result["systems"]
     assert isinstance(systems, list)
     assert systems[0]["parts"][-1]["estimates"]["acceptable"]["value"] == 1.0
     assert systems[0]["parts"][-1]["estimates"]["truthfulness"]["value"] == 0.5
 
 
 def test_questions_without_a_gold_answer_are_left_out_and_counted(tmp_path: Path) -> None:
-    asked = questions(6)
-    asked[0] = asked[0].model_copy(update={"gold": "", "truth": None})
-    folder = written(run(Skill("one"), asked), tmp_path / "one")
-    told(folder, "--out", tmp_path / "out")
-    found = numbers(tmp_path / "out")
-    assert found["questions"] == len(asked) - 1
+    every_question = questions(6)
+    every_question[0] = every_question[0].model_copy(update={"gold": "", "truth": None})
+    folder = written(run(Skill("one"), every_question), tmp_path / "one")
+    make_report(folder, "--out", tmp_path / "out")
+    result = numbers(tmp_path / "out")
+    assert result["questions"] == len(every_question) - 1
     assert "1 question is left out of one: not every turn of their conversations has a gold" in str(
-        found["remarks"]
+        result["remarks"]
     )
 
 
 def test_missing_packages_are_named(two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluation.commands.run.find_spec", lambda name: None)
-    said = told(*two, "--out", tmp_path / "out", code=1)
-    assert "This command needs jinja2, pandas, scipy" in said
-    assert "pip install 'loreglass[evaluation-report]'" in said
+    text = make_report(*two, "--out", tmp_path / "out", code=1)
+    assert "This command needs jinja2, pandas, scipy" in text
+    assert "pip install 'loreglass[evaluation-report]'" in text
 
 
 def test_a_photo_is_turned_upright_and_tells_nothing_of_its_file(tmp_path: Path) -> None:

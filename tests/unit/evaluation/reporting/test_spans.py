@@ -59,8 +59,8 @@ def page_of(folder: Path, out: Path) -> str:
 def test_the_report_of_such_a_run_has_its_outcomes_and_its_curve(tmp_path: Path) -> None:
     write_run(tmp_path / "run", questions(60))
     page = page_of(tmp_path / "run", tmp_path / "out")
-    for told in ('id="spans"', "HasAns F1", "confidence from 0.4"):
-        assert told in page
+    for words in ('id="spans"', "HasAns F1", "confidence from 0.4"):
+        assert words in page
     assert "There is no photo" in page
     (system,) = json.loads((tmp_path / "out/report.json").read_text("utf-8"))["systems"]
     assert system["spans"]["scores"]["outcomes"]["answerable"] == 40

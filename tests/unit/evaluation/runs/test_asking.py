@@ -40,20 +40,20 @@ async def made(task: Task, pipeline: ScriptedPipeline, *, experiments: bool = Tr
         return await make_run(task, gateway)
 
 
-def told(records: Sequence[TurnRecord]) -> list[tuple[str, str | None, str | None]]:
+def outcomes_of(records: Sequence[TurnRecord]) -> list[tuple[str, str | None, str | None]]:
     return [(each.question, each.answer.answer if each.answer else None, each.error) for each in records]
 
 
 async def test_every_question_is_kept_in_its_order_whatever_came_of_it(tmp_path: Path) -> None:
     pipeline = ScriptedPipeline(script)
-    asked = task(tmp_path, [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES], [SMELL, WHO]], Asking(concurrency=3))
-    run = (await made(asked, pipeline)).run
+    job = task(tmp_path, [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES], [SMELL, WHO]], Asking(concurrency=3))
+    run = (await made(job, pipeline)).run
     right, wrong, unknown = (
         "It is by Mira Holm.",
         "200 pages",
         "I don't know. The index has nothing about this.",
     )
-    assert told(run.records) == [
+    assert outcomes_of(run.records) == [
         (WHO[0], right, None),
         (PAGES[0], wrong, None),
         (SMELL[0], unknown, None),
@@ -63,9 +63,9 @@ async def test_every_question_is_kept_in_its_order_whatever_came_of_it(tmp_path:
         (SMELL[0], unknown, None),
         (WHO[0], right, None),
     ]
-    assert sum(ask.photo_is_new for ask in pipeline.asked) == 6
+    assert sum(ask.photo_is_new for ask in pipeline.queries) == 6
     assert run.failures == {"not_ready": 1}
-    assert run == load_run(asked.folder)
+    assert run == load_run(job.folder)
 
 
 async def test_answers_have_explanation_trace_and_time(tmp_path: Path) -> None:
@@ -84,19 +84,19 @@ async def test_failed_first_turn_resends_the_photo(tmp_path: Path) -> None:
     pipeline = ScriptedPipeline(script)
     run = (await made(task(tmp_path, [], [[BROKEN, WHO, WHO]], Asking()), pipeline)).run
     assert [record.error for record in run.records] == ["not_ready", None, None]
-    assert [ask.photo_is_new for ask in pipeline.asked] == [True, True, False]
+    assert [ask.photo_is_new for ask in pipeline.queries] == [True, True, False]
 
 
 async def test_forgotten_session_continues_with_history(tmp_path: Path) -> None:
-    asked = task(tmp_path, [], [[WHO, PAGES, SMELL]], Asking())
-    whole = (await made(asked, ScriptedPipeline(script))).run
-    turns = asked.folder / "turns.jsonl"
+    job = task(tmp_path, [], [[WHO, PAGES, SMELL]], Asking())
+    whole = (await made(job, ScriptedPipeline(script))).run
+    turns = job.folder / "turns.jsonl"
     turns.write_bytes(turns.read_bytes().split(b"\n")[0] + b"\n")
     pipeline = ScriptedPipeline(script)
-    again = await made(asked, pipeline)
+    again = await made(job, pipeline)
     assert again.asked == 2
-    assert told(again.run.records) == told(whole.records)
-    first, second = pipeline.asked
+    assert outcomes_of(again.run.records) == outcomes_of(whole.records)
+    first, second = pipeline.queries
     assert [turn.question for turn in first.history] == [WHO[0]]
     assert [(turn.question, turn.answer) for turn in second.history] == [
         (WHO[0], "It is by Mira Holm."),
@@ -108,35 +108,35 @@ async def test_forgotten_session_continues_with_history(tmp_path: Path) -> None:
 
 async def test_odd_text_is_sent(tmp_path: Path) -> None:
     odd: Turn = ("who wrote this?\u2028 And\x85\nwhen?", "Mira \u2029", WHO[2])
-    asked = task(tmp_path, [odd, WHO], [], Asking())
-    assert (await made(asked, ScriptedPipeline(script))).run.failures == {}
-    assert (await made(asked, ScriptedPipeline(script))).asked == 0
+    job = task(tmp_path, [odd, WHO], [], Asking())
+    assert (await made(job, ScriptedPipeline(script))).run.failures == {}
+    assert (await made(job, ScriptedPipeline(script))).asked == 0
 
 
 async def test_a_photo_that_has_gone_is_named_with_each_of_its_questions(tmp_path: Path) -> None:
-    asked = task(tmp_path, [WHO], [[WHO, PAGES]], Asking())
+    job = task(tmp_path, [WHO], [[WHO, PAGES]], Asking())
     (tmp_path / "world" / "photo.jpg").unlink()
-    run = (await made(asked, ScriptedPipeline(script))).run
+    run = (await made(job, ScriptedPipeline(script))).run
     assert run.failures == {NO_PHOTO: 3}
 
 
 async def test_unknown_pipeline_is_refused(tmp_path: Path) -> None:
-    asked = task(tmp_path, [WHO], [], Asking(pipeline="no-such"))
+    job = task(tmp_path, [WHO], [], Asking(pipeline="no-such"))
     with pytest.raises(RunStopped, match="there are: loreglass"):
-        await made(asked, ScriptedPipeline(script))
-    assert not asked.folder.exists()
+        await made(job, ScriptedPipeline(script))
+    assert not job.folder.exists()
 
 
 async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> None:
     key = ApiKey.new()
     (tmp_path / "keys.toml").write_text(entry(key, "acme", "interactive"))
-    asked = task(tmp_path, [WHO, WHO], [], Asking())
+    job = task(tmp_path, [WHO, WHO], [], Asking())
     async with scripted_gateway(ScriptedPipeline(script), keys=tmp_path / "keys.toml") as url:
         with pytest.raises(RunStopped, match="LOREGLASS_API_KEY"):
             async with connect(url):
                 pass
         async with connect(url, key.text) as gateway:
-            assert (await make_run(asked, gateway)).run.failures == {}
+            assert (await make_run(job, gateway)).run.failures == {}
 
 
 async def test_a_disk_that_takes_no_more_ends_the_run(
@@ -145,9 +145,9 @@ async def test_a_disk_that_takes_no_more_ends_the_run(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    asked = task(tmp_path, [WHO, WHO], [], Asking())
+    job = task(tmp_path, [WHO, WHO], [], Asking())
     monkeypatch.setattr(RunStore, "add", full)
-    outcome = await made(asked, ScriptedPipeline(script))
+    outcome = await made(job, ScriptedPipeline(script))
     assert "No space left" in str(outcome.stopped)
     assert outcome.run.records == ()
 

@@ -26,13 +26,13 @@ pytestmark = pytest.mark.anyio
 
 def squad_script(ask: Query) -> Outcome:
     """Knows the day and the designer, is wrong about the chain, and sells the bell."""
-    said = {
+    texts = {
         "opened": "It opened on 12 May 1881.",
         "designed": "Edda Marr",
         "chain": "every year",
         "bought": "A king",
     }
-    for word, answer in said.items():
+    for word, answer in texts.items():
         if word in ask.question:
             return Outcome(answer, Reason.ANSWERED, 0.8, Route.RAG)
     return refusal(Reason.NO_EVIDENCE, Route.RAG)
@@ -71,11 +71,11 @@ async def test_squad_run_indexes_asks_and_prints(tmp_path: Path, file: Path, pho
         )
         result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *options)
         assert result.exit_code == 0, result.output
-        found = await search.post(
+        reply = await search.post(
             "/v1/text-search", json={"queries": ["Bell of Orrin", "chain ferry"], "k": 9}
         )
         again = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *options)
-    assert {hit["snippet"] for hit in found.json()["hits"]} >= {BELL, FERRY}
+    assert {hit["snippet"] for hit in reply.json()["hits"]} >= {BELL, FERRY}
     (row,) = [line.split() for line in result.output.splitlines() if line.startswith("4 + 2")]
     shares = [word for word in row if word not in "4+2%"]
     assert shares[:6] == ["50.0", "25.0", "25.0", "50.0", "33.3", "51.1"]
@@ -86,9 +86,9 @@ async def test_an_index_that_is_there_already_is_left_alone(tmp_path: Path, file
     async with scripted_gateway(ScriptedPipeline(squad_script)) as url:
         nowhere = ("--text-search-url", "http://127.0.0.1:9", "--gateway", url, "--photo", photo)
         refused = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere)
-        asked = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere, "--no-index")
+        result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere, "--no-index")
     assert (refused.exit_code, "--no-index goes without" in " ".join(refused.output.split())) == (1, True)
-    assert asked.exit_code == 0, asked.output
+    assert result.exit_code == 0, result.output
 
 
 async def test_nothing_is_indexed_for_a_gateway_that_is_not_there(tmp_path: Path, file: Path) -> None:

@@ -45,9 +45,9 @@ def test_wherever_the_writing_broke_off_whole_turns_are_left(tmp_path: Path) -> 
     for length in range(0, len(data), 7):
         (tmp_path / TURNS).write_bytes(data[:length])
         with RunStore(tmp_path, HEADER) as store:
-            kept = list(store.records)
-        assert kept == [record(number) for number in range(data[:length].count(b"\n"))]
-        assert (tmp_path / TURNS).read_bytes() == b"".join(line + b"\n" for line in lines[: len(kept)])
+            records = list(store.records)
+        assert records == [record(number) for number in range(data[:length].count(b"\n"))]
+        assert (tmp_path / TURNS).read_bytes() == b"".join(line + b"\n" for line in lines[: len(records)])
 
 
 def test_zero_filled_last_line_is_cut_off(tmp_path: Path) -> None:

@@ -90,9 +90,9 @@ def keep_verdict(
 
 def scored(prediction: Prediction) -> Scored:
     """The prediction as the product keeps it."""
-    said = prediction["said"]
+    text = prediction["said"]
     record = turn_record(
-        said,
+        text,
         session=prediction["session"],
         turn=prediction["turn"],
         part=Part.MULTI if prediction["several"] else Part.SINGLE,

@@ -35,26 +35,26 @@ def first_tokens(text: str, most: int) -> str:
     return text
 
 
-def is_missing(said: str, variant: str) -> bool:
+def is_missing(text: str, variant: str) -> bool:
     """Whether the answer says that it does not know, in the words of that variant."""
-    lower = said.lower()
+    lower = text.lower()
     if variant == "kdd-cup-2025":
         return lower.find("i don't know") >= 0
-    kept = ""
+    letters = ""
     for char in lower:
         if char in "abcdefghijklmnopqrstuvwxyz0123456789" or char.isspace():
-            kept += char
-    return kept.find("i dont know") >= 0 or kept.find("i do not know") >= 0
+            letters += char
+    return letters.find("i dont know") >= 0 or letters.find("i do not know") >= 0
 
 
 def outcome(prediction: Prediction, variant: str) -> str:
     """`correct`, `missing` or `incorrect` for one answer by itself."""
     if prediction["said"] is None:
         return "missing"
-    said = first_tokens(prediction["said"], 75)
-    if is_missing(said, variant):
+    text = first_tokens(prediction["said"], 75)
+    if is_missing(text, variant):
         return "missing"
-    if said.strip().lower() == prediction["gold"].strip().lower():
+    if text.strip().lower() == prediction["gold"].strip().lower():
         return "correct"
     return "correct" if prediction["judge"] == "right" else "incorrect"
 

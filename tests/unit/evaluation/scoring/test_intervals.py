@@ -72,17 +72,17 @@ def test_nothing_has_no_interval_and_one_conversation_no_spread() -> None:
 def test_only_questions_that_both_have_are_compared() -> None:
     a = [*session("a", C, C), *session("b", X)]
     b = [*session("b", C), *session("a", X), *session("c", C)]
-    found = compare_pairs(a, b, measure("accuracy", BASELINE))
-    assert (found.sessions, found.turns, found.difference) == (2, 2, 0)
+    result = compare_pairs(a, b, measure("accuracy", BASELINE))
+    assert (result.sessions, result.turns, result.difference) == (2, 2, 0)
 
 
 def test_paired_difference_is_antisymmetric() -> None:
     a, b, truthfulness = many(1), many(2), measure("truthfulness", KDD)
-    found, back = compare_pairs(a, b, truthfulness), compare_pairs(b, a, truthfulness)
-    assert found.difference == pytest.approx(truthfulness.of(a) - truthfulness.of(b))
-    assert found.difference == pytest.approx(-back.difference)
-    assert found.p_value == pytest.approx(back.p_value)
-    assert found.interval.low <= found.difference <= found.interval.high
+    result, back = compare_pairs(a, b, truthfulness), compare_pairs(b, a, truthfulness)
+    assert result.difference == pytest.approx(truthfulness.of(a) - truthfulness.of(b))
+    assert result.difference == pytest.approx(-back.difference)
+    assert result.p_value == pytest.approx(back.p_value)
+    assert result.interval.low <= result.difference <= result.interval.high
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=9))

@@ -46,18 +46,18 @@ def page(text: str, url: str = "u", stage: str = "text_search") -> SearchResult:
 
 
 def truth(**parts: Any) -> Truth:
-    told = {
+    fields = {
         "interaction_id": "1",
         "answer_type": AnswerType.NUMBER,
         "accepted": ("312",),
         "photographed": "Salt Road",
     }
-    return Truth(**{**told, **parts})
+    return Truth(**{**fields, **parts})
 
 
 def counted_by_hand(rows: list[dict[str, Any]], k: int) -> tuple[float, float]:
     """Shares of the rows whose first `k` names, and whose first `k` pages' words, hold the gold."""
-    named = told = 0
+    named = recalled = 0
     for row in rows:
         seen: list[str] = []
         for name in row["names"]:
@@ -71,8 +71,8 @@ def counted_by_hand(rows: list[dict[str, Any]], k: int) -> tuple[float, float]:
             if url not in urls:
                 urls.append(url)
         words = [w.strip(".") for url, text in row["pages"] if url in urls[:k] for w in text.split()]
-        told += "312" in words
-    return named / len(rows), told / len(rows)
+        recalled += "312" in words
+    return named / len(rows), recalled / len(rows)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -90,9 +90,9 @@ def test_recall_is_what_a_count_by_hand_finds(seed: int) -> None:
         for n, row in enumerate(rows)
     ]
     for k in (1, 2, 3):
-        named, told = counted_by_hand(rows, k)
+        named, recalled = counted_by_hand(rows, k)
         assert recall("image", k).of(answers) == pytest.approx(named)
-        assert recall("page", k).of(answers) == pytest.approx(told)
+        assert recall("page", k).of(answers) == pytest.approx(recalled)
 
 
 def test_empty_search_is_a_miss() -> None:

@@ -58,9 +58,9 @@ def test_any_predictions_in_any_order_score_the_same_twice(
     protocol: Protocol, conversations: list[list[tuple[str | None, str, str]]], chance: Random
 ) -> None:
     rows = [
-        prediction(said, judge, f"s{session}", turn, several=len(turns) > 1, gold=gold)
+        prediction(text, judge, f"s{session}", turn, several=len(turns) > 1, gold=gold)
         for session, turns in enumerate(conversations)
-        for turn, (said, judge, gold) in enumerate(turns)
+        for turn, (text, judge, gold) in enumerate(turns)
     ]
     chance.shuffle(rows)
     assert differences(rows, protocol) == {}

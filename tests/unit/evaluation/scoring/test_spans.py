@@ -28,19 +28,19 @@ def words_of(text: str) -> list[str]:
 
 def without_articles(text: str) -> str:
     """An article ends where a letter, digit or mark of the word class does not go on."""
-    kept, place = "", 0
+    plain, place = "", 0
     while place < len(text):
         end = place
         while end < len(text) and is_of_a_word(text[end]):
             end += 1
         if end == place:
-            kept += text[place]
+            plain += text[place]
             place += 1
             continue
         word = text[place:end]
-        kept += " " if word in ("a", "an", "the") else word
+        plain += " " if word in ("a", "an", "the") else word
         place = end
-    return kept
+    return plain
 
 
 def is_of_a_word(letter: str) -> bool:
@@ -48,37 +48,37 @@ def is_of_a_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
-def exact(said: str, golds: list[str]) -> int:
+def exact(texts: str, golds: list[str]) -> int:
     """Whether the answer is one of the golds."""
     wanted = [words_of(gold) for gold in golds if words_of(gold)] or [[]]
-    return 1 if words_of(said) in wanted else 0
+    return 1 if words_of(texts) in wanted else 0
 
 
-def f1(said: str, golds: list[str]) -> float:
+def f1(texts: str, golds: list[str]) -> float:
     """The best over the golds."""
     best = 0.0
     for wanted in [words_of(gold) for gold in golds if words_of(gold)] or [[]]:
-        found = words_of(said)
-        if not found or not wanted:
-            best = max(best, 1.0 if found == wanted else 0.0)
+        result = words_of(texts)
+        if not result or not wanted:
+            best = max(best, 1.0 if result == wanted else 0.0)
             continue
         left, same = list(wanted), 0
-        for word in found:
+        for word in result:
             if word in left:
                 left.remove(word)
                 same += 1
         if same:
-            precision, recall = same / len(found), same / len(wanted)
+            precision, recall = same / len(result), same / len(wanted)
             best = max(best, 2 * precision * recall / (precision + recall))
     return best
 
 
-def holds(said: str, golds: list[str]) -> bool:
+def holds(texts: str, golds: list[str]) -> bool:
     """Whether a gold's words stand in the answer, one after the other."""
-    found = words_of(said)
+    result = words_of(texts)
     for wanted in (words_of(gold) for gold in golds):
-        for start in range(len(found) - len(wanted) + 1 if wanted else 0):
-            if found[start : start + len(wanted)] == wanted:
+        for start in range(len(result) - len(wanted) + 1 if wanted else 0):
+            if result[start : start + len(wanted)] == wanted:
                 return True
     return False
 
@@ -87,20 +87,20 @@ def recompute(predictions: list[Prediction]) -> dict[str, float]:
     """The figures of one set; those over nothing are left out."""
     sums: dict[str, list[float]] = {}
     for each in predictions:
-        failed, said, golds = each["said"] is None, each["said"] or "", each["golds"]
-        matched = 0.0 if failed else float(exact(said, golds))
-        overlap = 0.0 if failed else f1(said, golds)
+        failed, text, golds = each["said"] is None, each["said"] or "", each["golds"]
+        matched = 0.0 if failed else float(exact(text, golds))
+        overlap = 0.0 if failed else f1(text, golds)
         sums.setdefault("exact", []).append(matched)
         sums.setdefault("f1", []).append(overlap)
         if golds:
             sums.setdefault("has_exact", []).append(matched)
             sums.setdefault("has_f1", []).append(overlap)
-            sums.setdefault("right", []).append(float(bool(said) and holds(said, golds)))
-            sums.setdefault("wrong", []).append(float(bool(said) and not holds(said, golds)))
-            sums.setdefault("not_known", []).append(float(not said))
+            sums.setdefault("right", []).append(float(bool(text) and holds(text, golds)))
+            sums.setdefault("wrong", []).append(float(bool(text) and not holds(text, golds)))
+            sums.setdefault("not_known", []).append(float(not text))
         else:
             sums.setdefault("no_answer", []).append(matched)
-            sums.setdefault("answered", []).append(float(bool(said)))
+            sums.setdefault("answered", []).append(float(bool(text)))
     figures = {name: sum(values) / len(values) for name, values in sums.items()}
     lengths = sorted(len(each["said"].split()) for each in predictions if each["said"])
     if lengths:
@@ -124,12 +124,12 @@ PREDICTIONS = st.lists(
 
 def scored(prediction: Prediction, number: int = 0, client_ms: float = 10.0) -> Scored:
     """The prediction as a run keeps it, judged by the rules."""
-    said, golds = prediction["said"], prediction["golds"]
+    text, golds = prediction["said"], prediction["golds"]
     name = f"q{number}"
     kind = AnswerType.SPAN if golds else AnswerType.UNANSWERABLE
     record = turn_of(
         name,
-        None if said is None else answered(said or None),
+        None if text is None else answered(text or None),
         gold=golds[0] if golds else "I don't know.",
         truth=Truth(interaction_id=name, answer_type=kind, accepted=tuple(golds)),
         client_ms=client_ms,
@@ -140,12 +140,12 @@ def scored(prediction: Prediction, number: int = 0, client_ms: float = 10.0) -> 
 def figures(predictions: list[Prediction]) -> dict[str, float]:
     """Ours, without those that there are none of."""
     scores = span_scores([scored(each, number) for number, each in enumerate(predictions)])
-    told = {**asdict(scores), **asdict(scores.outcomes)}
+    values = {**asdict(scores), **asdict(scores.outcomes)}
     names = (
         "exact", "f1", "has_exact", "has_f1", "no_answer", "words_median", "words_p90",
         "right", "wrong", "not_known", "answered",
     )  # fmt: skip
-    return {name: told[name] for name in names if not math.isnan(told[name])}
+    return {name: values[name] for name in names if not math.isnan(values[name])}
 
 
 def speakable(prediction: Prediction) -> bool:
@@ -153,8 +153,8 @@ def speakable(prediction: Prediction) -> bool:
 
     Left out: what the judge reads as a refusal or as empty, and what only its second spelling finds.
     """
-    said, golds = prediction["said"] or "", prediction["golds"]
-    return is_refusal(said) == (not said) and says(said, golds) == holds(said, golds)
+    text, golds = prediction["said"] or "", prediction["golds"]
+    return is_refusal(text) == (not text) and says(text, golds) == holds(text, golds)
 
 
 @pytest.mark.parametrize(
@@ -195,9 +195,9 @@ def test_gold_in_closest_passage_scores_nothing() -> None:
 @settings(max_examples=80)
 @given(PREDICTIONS)
 def test_any_predictions_score_the_same_twice(predictions: list[Prediction]) -> None:
-    kept = [each for each in predictions if speakable(each)]
-    if kept:
-        assert figures(kept) == pytest.approx(recompute(kept), abs=1e-12)
+    speakable_ones = [each for each in predictions if speakable(each)]
+    if speakable_ones:
+        assert figures(speakable_ones) == pytest.approx(recompute(speakable_ones), abs=1e-12)
 
 
 @settings(max_examples=80)
@@ -210,12 +210,12 @@ def test_exact_match_and_f1_are_those_of_the_published_rules(said: str, golds: l
 def test_questions_of_another_kind_are_not_scored_as_stretches() -> None:
     kinds = (AnswerType.NAME, AnswerType.UNANSWERABLE)
     others = [scored({"said": "Edda Marr", "golds": []}, n) for n in range(2)]
-    told = [
+    records = [
         Scored(
             each.record.model_copy(update={"truth": Truth(interaction_id="q", answer_type=kind)}),
             each.judgement,
         )
         for each, kind in zip(others, kinds, strict=True)
     ]
-    assert marked_questions(told) == []
+    assert marked_questions(records) == []
     assert len(marked_questions([*others, scored({"said": "", "golds": ["Edda Marr"]})])) == 3

@@ -13,12 +13,13 @@ from PIL import Image
 from bench.node import RunningServer, Script, ServerTraits, vlm_server
 from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
+from chassis.http.client import Endpoint
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
 from contracts.answer import CitationKind, Route
 from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE_TOKENS
-from gateway.llm.call import VlmCall, VlmEndpoint
+from gateway.llm.call import VlmCall
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reasoner import VlmReasoner
@@ -119,10 +120,10 @@ async def bench(
     guard: Guard | None = None,
     **endpoint: Any,
 ) -> AsyncIterator[Bench]:
-    """A running server, and what uses it over HTTP. `endpoint`: changes to `VlmEndpoint`."""
+    """A running server, and what uses it over HTTP. `endpoint`: changes to `Endpoint`."""
     async with vlm_server(script, traits) as server, http_client() as http:
         calls: list[VlmCall] = []
-        settings = VlmEndpoint(**({"base_url": server.url, "model": server.model} | endpoint))
+        settings = Endpoint(**({"base_url": server.url, "model": server.model} | endpoint))
         yield Bench(server, VlmClient(http, settings, calls.append, guard), options, calls)
 
 

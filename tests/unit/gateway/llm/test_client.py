@@ -18,8 +18,8 @@ from bench.node import (
     vllm_error,
 )
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
+from chassis.http.client import Endpoint
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import LINES, SCHEMA
 from gateway.llm.server import ContextTooLong, VlmDeclined, VlmReplyUnusable, read_models
@@ -232,7 +232,7 @@ async def test_server_failures_become_loreglass_errors(
 
 
 async def test_wrong_key_or_model_is_an_unavailable_dependency() -> None:
-    for endpoint in ({"api_key": "wrong"}, {"api_key": "right", "model": "another"}):
+    for endpoint in ({"key": "wrong"}, {"key": "right", "model": "another"}):
         async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), **endpoint) as it:
             with pytest.raises(DependencyUnavailable, match="not available"):
                 await ask(it)
@@ -241,10 +241,10 @@ async def test_wrong_key_or_model_is_an_unavailable_dependency() -> None:
 
 
 async def test_the_right_key_is_sent_and_never_printed() -> None:
-    async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), api_key="right") as it:
+    async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), key="right") as it:
         await it.client.ready(Deadline.after_ms(MINUTE))
         assert (await ask(it)).value.answer == "café 茶"
-    assert "right" not in repr(VlmEndpoint("http://x", "m", api_key="right"))
+    assert "right" not in repr(Endpoint("http://x", "m", key="right"))
 
 
 async def test_without_a_name_the_model_is_the_one_that_is_served() -> None:
@@ -257,7 +257,7 @@ async def test_without_a_name_the_model_is_the_one_that_is_served() -> None:
 @pytest.mark.parametrize(("base_url", "key"), [("localhost:8000", ""), ("http://x", "ключ")])
 def test_an_endpoint_that_cannot_be_called_is_refused_at_once(base_url: str, key: str) -> None:
     with pytest.raises(ValueError, match="vision-language model"):
-        VlmEndpoint(base_url, "m", api_key=key)
+        Endpoint(base_url, "m", key=key)
 
 
 @pytest.mark.parametrize("hold_at", [0, 5])

@@ -10,13 +10,11 @@ from pydantic import BaseModel
 from bench.node import Reply, context_too_long, fails, overloaded, says
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
-from chassis.http.client import ExchangeError
-from chassis.resilience.breaker import Breaker, BreakerState
+from chassis.http.client import Endpoint, ExchangeError
+from chassis.resilience.breaker import Breaker, BreakerState, RetryBudget
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard, GuardEvent, Outcome
-from chassis.resilience.retries import RetryBudget
 from contracts import headers
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.server import ContextTooLong, VlmReplyUnusable
@@ -94,7 +92,7 @@ async def test_remaining_time_is_sent_to_the_server() -> None:
         remaining_ms.append(int(sent[headers.DEADLINE]))
         raise ExchangeError
 
-    client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm", "m"))
+    client = VlmClient(ScriptedHttp(handle), Endpoint("http://vlm", "m"))
     with pytest.raises(DependencyUnavailable):
         await client.complete(PROMPT, deadline())
     assert 0 < remaining_ms[0] <= 60_000
@@ -130,7 +128,7 @@ async def client_of(server: Closing) -> AsyncIterator[VlmClient]:
     listening = await asyncio.start_server(server, "127.0.0.1", 0)
     async with listening, http_client() as http:
         port = listening.sockets[0].getsockname()[1]
-        yield VlmClient(http, VlmEndpoint(f"http://127.0.0.1:{port}", "tiny"))
+        yield VlmClient(http, Endpoint(f"http://127.0.0.1:{port}", "tiny"))
 
 
 async def test_stale_connection_is_replaced() -> None:

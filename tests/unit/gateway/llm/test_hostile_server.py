@@ -13,8 +13,9 @@ from prometheus_client import CollectorRegistry
 
 from chassis.errors import DependencyUnavailable, Overloaded
 from chassis.http.calls import http_client
+from chassis.http.client import Endpoint
 from gateway.llm.asking import understand
-from gateway.llm.call import VlmEndpoint, VlmMetrics
+from gateway.llm.call import VlmMetrics
 from gateway.llm.client import VlmClient
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, deadline
 
@@ -47,7 +48,7 @@ async def client_of(head: bytes, endless: bytes = b"") -> AsyncIterator[VlmClien
     async with listener, http_client() as http, anyio.create_task_group() as group:
         group.start_soon(listener.serve, serve)
         observe = partial(VlmMetrics(CollectorRegistry()).observe, "vlm")
-        yield VlmClient(http, VlmEndpoint(f"http://127.0.0.1:{port}", "m"), observe)
+        yield VlmClient(http, Endpoint(f"http://127.0.0.1:{port}", "m"), observe)
         group.cancel_scope.cancel()
 
 

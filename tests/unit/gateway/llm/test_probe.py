@@ -19,8 +19,8 @@ from bench.node import (
 )
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
+from chassis.http.client import Endpoint
 from gateway.llm import asking
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.capabilities import Abilities, Liveness
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import check, keep_probing, probe
@@ -158,7 +158,7 @@ async def test_readiness_follows_the_model_within_a_minute() -> None:
     now, history = [0.0], list[tuple[float, bool, int]]()
     model = Server()
     async with vlm_server(model.reply) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model), clock=lambda: now[0])
+        client = VlmClient(http, Endpoint(server.url, server.model), clock=lambda: now[0])
 
         async def wait(seconds: float) -> None:
             history.append((now[0], await is_ready(client), len(server.requests)))
@@ -224,8 +224,8 @@ async def test_failed_text_call_triggers_a_check_and_failed_photo_does_not() -> 
 async def test_readiness_names_an_address_or_a_model_that_is_wrong() -> None:
     async with vlm_server({}) as server, http_client() as http:
         with pytest.raises(DependencyUnavailable, match="does not list the model that is set"):
-            await VlmClient(http, VlmEndpoint(server.url, "another")).ready(deadline())
+            await VlmClient(http, Endpoint(server.url, "another")).ready(deadline())
         gone = server.url
     async with http_client() as http:
         with pytest.raises(DependencyUnavailable, match="Start it, or correct the address"):
-            await VlmClient(http, VlmEndpoint(gone, "m")).ready(deadline())
+            await VlmClient(http, Endpoint(gone, "m")).ready(deadline())

@@ -216,7 +216,7 @@ def _texts_of(content: Any) -> list[str]:
     return [part.get("text", "a photo") for part in content]
 
 
-def as_kept(call: ModelCall) -> list[tuple[str, list[str]]]:
+def words_of_call(call: ModelCall) -> list[tuple[str, list[str]]]:
     """The same of a call that was kept."""
     return [
         (each.role, [part.text if part.type == "text" else "a photo" for part in each.content])
@@ -238,9 +238,9 @@ async def test_recorded_call_matches_request_and_reply(traits: ServerTraits, for
     assert calls.words is not None
     query, plan = calls.words
     answered = {request.name: request for request in requests if not request.refused}
-    assert as_kept(query) == as_sent(answered["sample_query"])
-    assert as_kept(plan) == as_sent(answered["plan_tools"])
-    assert sum(text == "a photo" for _, texts in as_kept(plan) for text in texts) == 1
+    assert words_of_call(query) == as_sent(answered["sample_query"])
+    assert words_of_call(plan) == as_sent(answered["plan_tools"])
+    assert sum(text == "a photo" for _, texts in words_of_call(plan) for text in texts) == 1
     assert (query.prompt, query.reply, query.temperature) == ("sample_query", QUERY, 0.8)
     assert (plan.prompt, plan.reply, plan.form) == ("plan_tools", PLAN, "text")
     assert query.form == form

@@ -203,12 +203,12 @@ async def test_a_reply_in_lines_is_answered_with_its_source() -> None:
     look, question, *_ = ROUTES["rag"]
     scripted = {"understand": in_lines(look), "answer": AUTHOR, "judge": "yes"}
 
-    def in_the_form_asked_for(request: ScriptedRequest) -> Any:
+    def reply_in_its_form(request: ScriptedRequest) -> Any:
         assert ("as lines of text" in request.text) == (request.name == "understand")
         assert "response_format" not in request.body
         return says(scripted[request.name], **SURE)
 
-    script = dict.fromkeys(scripted, in_the_form_asked_for)
+    script = dict.fromkeys(scripted, reply_in_its_form)
     async with asking(script, LLAMA_ON_VLLM_0_10_2) as (client, server, ask):
         answer = await ask(question)
         model = (await client.get("/info")).json()["model"]

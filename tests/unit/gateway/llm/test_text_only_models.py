@@ -15,10 +15,11 @@ from bench.node import (
     vllm_error,
 )
 from chassis.errors import DependencyUnavailable
+from chassis.http.client import Endpoint
 from chassis.resilience.breaker import Breaker, BreakerState
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard
-from gateway.llm.call import VlmEndpoint, request_body, to_model_call
+from gateway.llm.call import request_body, to_model_call
 from gateway.llm.capabilities import TEXT_ONLY, Abilities
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
@@ -141,5 +142,5 @@ async def test_ollama_and_lm_studio_say_whether_a_model_sees_photos(
         own = url == f"http://vlm{path}"
         return Scripted(json.dumps(facts).encode() if own else b"<html>")
 
-    client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm/v1", "m/1"))
+    client = VlmClient(ScriptedHttp(handle), Endpoint("http://vlm/v1", "m/1"))
     assert await client.account.sees_photos(deadline()) is sees

@@ -48,7 +48,7 @@ class WordReader:
     """
 
     error: LoreglassError | None = None
-    asked: list[ReadRequest] = field(default_factory=list)
+    requests: list[ReadRequest] = field(default_factory=list)
 
     async def __call__(
         self,
@@ -59,16 +59,16 @@ class WordReader:
     ) -> tuple[Reading, ...]:
         """See `gateway.reasoning.port.Read`."""
         request = read_request(question, passages, subject)
-        self.asked.append(request)
+        self.requests.append(request)
         if self.error is not None:
             raise self.error
-        found = [
+        results = [
             answer
             for index, passage in enumerate(request.passages)
             for sentence in sentences(passage.text)
             if (answer := _answer(request, index, passage, sentence)) is not None
         ]
-        best = sorted(found, key=lambda each: -each.probability)[:1]
+        best = sorted(results, key=lambda each: -each.probability)[:1]
         return readings(ReadReply(model="words", answers=best), request.passages)
 
 

@@ -48,8 +48,8 @@ WREN = turn("Who designed St Paul's Cathedral?", "Christopher Wren designed St P
 def test_a_question_is_about_the_view_a_name_or_the_last_turns(
     query: Query, about: About, names: tuple[str, ...]
 ) -> None:
-    asked = parse_question(query)
-    assert (asked.about, asked.names) == (about, names)
+    question = parse_question(query)
+    assert (question.about, question.names) == (about, names)
 
 
 def test_a_question_that_says_next_to_nothing_goes_on_from_the_one_before() -> None:
@@ -67,8 +67,8 @@ def test_a_question_that_says_next_to_nothing_goes_on_from_the_one_before() -> N
     ],
 )
 async def test_a_comparison_is_refused(question: str, compares: bool) -> None:
-    found = page(f"{BASILICA} has a river, a lake and a newer wing, and more.")
-    reply = await answered(ask(question), found, entity=CHURCH)
+    result = page(f"{BASILICA} has a river, a lake and a newer wing, and more.")
+    reply = await answered(ask(question), result, entity=CHURCH)
     assert parse_question(ask(question)).compares is compares
     assert not compares or (reply.answer, reply.reason) == (None, Reason.MODEL_UNSURE)
 
@@ -109,9 +109,9 @@ async def test_the_thing_in_view_is_meant_unless_another_one_is_named() -> None:
 
 async def test_a_candidate_that_large_print_contradicts_is_not_meant() -> None:
     doubtful = thing("The Iron Garden", 0.6)
-    found = await selected(ask("Who wrote this?"), doubtful, printed=sign("THE GLASS HARBOUR"))
-    assert found is not None
-    assert found.name == "The Glass Harbour"
+    result = await selected(ask("Who wrote this?"), doubtful, printed=sign("THE GLASS HARBOUR"))
+    assert result is not None
+    assert result.name == "The Glass Harbour"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ async def test_the_name_is_said_without_reading(question: str) -> None:
     reply = await answered(ask(question), entity=church, reader=reader)
     assert (reply.answer, reply.confidence) == (f"{BASILICA}.", 0.97)
     assert reply.quotes
-    assert not reader.asked
+    assert not reader.requests
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ async def test_the_name_is_said_without_reading(question: str) -> None:
 async def test_a_question_about_more_than_the_name_is_read(question: str) -> None:
     reader = WordReader()
     await answered(ask(question), page(f"{BASILICA} is red."), entity=thing(BASILICA, 0.97), reader=reader)
-    assert reader.asked
+    assert reader.requests
 
 
 async def test_small_print_does_not_name_what_is_in_view() -> None:
@@ -168,7 +168,7 @@ async def test_records_and_pages_are_read_with_the_thing_s_name() -> None:
     history = page("The Glass Harbour was sold at fairs.", "The Glass Harbour")
     reply = await answered(ask("How many pages does it have?"), history, entity=NOVEL, reader=reader)
     assert reply.answer == "The pages of The Glass Harbour is 288 pages."
-    assert {request.subject for request in reader.asked} == {NOVEL.name}
+    assert {request.subject for request in reader.requests} == {NOVEL.name}
 
 
 async def test_pages_answer_for_a_thing_in_view_only_if_it_is_known_or_their_title_is_printed_on_it() -> None:
@@ -183,7 +183,7 @@ async def test_pages_answer_for_a_thing_in_view_only_if_it_is_known_or_their_tit
 async def test_a_page_about_another_thing_than_the_one_named_is_not_read() -> None:
     reader, other = WordReader(), page("Mont Blanc is 4,806 m tall.", "Mont Blanc")
     assert (await answered(ask("How tall is Kilimanjaro Peak?"), other, reader=reader)).answer is None
-    assert not reader.asked
+    assert not reader.requests
 
 
 async def test_records_of_other_things_are_not_read() -> None:
@@ -196,7 +196,7 @@ async def test_a_follow_up_is_read_about_what_was_spoken_of() -> None:
     cathedral = page("St Paul's Cathedral was built in 1710.", "St Paul's Cathedral")
     question = ask("When was it built?", WREN, photo=False)
     assert (await answered(question, cathedral, reader=reader)).answer == cathedral.text
-    assert reader.asked[0].subject == "St Paul's Cathedral"
+    assert reader.requests[0].subject == "St Paul's Cathedral"
 
 
 async def test_what_cannot_be_read_says_why() -> None:
