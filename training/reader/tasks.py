@@ -57,7 +57,7 @@ def _squad_tasks(file: Path, limit: int, depth: int, draw: Random) -> list[Readi
         golds = tuple(row.passage[start:end] for start, end in row.spans)
         others = {answer for _, text in best for answer in answers[text]} - set(golds)
         passages = tuple(Passage(chunk, title) for title, text in best for chunk in chunk_text(text))
-        tasks.append(ReadingTask(row.question, None, golds, passages, tuple(sorted(others)), "squad"))
+        tasks.append(ReadingTask(row.question, None, golds, passages, tuple(sorted(others)), file.stem))
     return tasks
 
 

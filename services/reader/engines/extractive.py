@@ -4,12 +4,15 @@ The margin of a span is its start and end logit less those of [CLS] in the same 
 `null_score_diff`, turned round). Runs in a bare torch + transformers environment.
 """
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 from itertools import accumulate
 from math import log1p
+from statistics import fmean
 from typing import Protocol
 
 import numpy as np
@@ -34,13 +37,18 @@ _NEGLIGIBLE = 0.01
 
 FEATURES = (
     *("margin", "rank", "named", "record", "print", "margin_named", "margin_record", "margin_print"),
-    "fewer_words",
+    *("fewer_words", "mean_margin", "details"),
 )
 """Inputs of the probability. "rank": 1 for the first page of the search, 1/2 for the second; 0 for what is no
 page. "named": the question is about a thing with a known name. "record", "print": the passage is an attribute
 of a thing, or text in the photo. "fewer_words": how much less of the question's words the sentence has than
-the candidate sentence that has most of them, in 0..1.
+the candidate sentence that has most of them, in 0..1. "mean_margin": of the ten best; where much answers a
+little, the best is less sure. "details": ln(1 + the question's names and numbers that neither its subject nor
+the passage's title has): each is one more thing in which the passage can differ.
 """
+
+_RIVALS = 10
+_WORD = re.compile(r"\w+")
 
 
 def uncalibrated(temperature: float = 2.0) -> LogisticCurve:
@@ -155,13 +163,31 @@ def measure(query: Query, passages: Sequence[Passage], candidates: Sequence[_Can
     pages_before = list(accumulate((each.kind is PassageKind.PAGE for each in passages), initial=0))
     shares = _word_shares(query, passages, candidates)
     most = max(shares, default=0.0)
+    best = nlargest(_RIVALS, (each.margin for each in candidates))
+    mean_margin = fmean(best) if best else 0.0
+    details = _details(query)
+    beside = [log1p(len(details - _words(each.title))) for each in passages]
     vectors = []
     for candidate, share in zip(candidates, shares, strict=True):
         kind, margin = passages[candidate.passage].kind, candidate.margin
         rank = 1 / (1 + pages_before[candidate.passage]) if kind is PassageKind.PAGE else 0.0
         marks = (named, float(kind is PassageKind.ATTRIBUTE), float(kind is PassageKind.PHOTO))
-        vectors.append([margin, rank, *marks, *(margin * mark for mark in marks), most - share])
+        by_mark = (margin * mark for mark in marks)
+        vectors.append([margin, rank, *marks, *by_mark, most - share, mean_margin, beside[candidate.passage]])
     return vectors
+
+
+def _details(query: Query) -> set[str]:
+    """Return the names and numbers of a question, without its subject's; its first word may be any word."""
+    if query.question.isupper():
+        return set()
+    words = _WORD.findall(query.question)[1:]
+    given = {word.casefold() for word in words if word[0].isdigit() or (word[0].isupper() and len(word) > 1)}
+    return given - _words(query.subject or "")
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
 
 
 def _word_shares(query: Query, passages: Sequence[Passage], candidates: Sequence[_Candidate]) -> list[float]:

@@ -11,9 +11,13 @@ from chassis.models.windows import Window
 from services.reader.engine import Passage, Query
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, Logits, ReadingOptions
 
-MARGIN_AND_WORDS = LogisticCurve(
-    0.0, tuple({"margin": 1.0, "fewer_words": -1.0}.get(name, 0.0) for name in FEATURES)
-)
+
+def curve(**coefficients: float) -> LogisticCurve:
+    """Return a curve with these coefficients; the others are 0."""
+    return LogisticCurve(0.0, tuple(coefficients.get(name, 0.0) for name in FEATURES))
+
+
+MARGIN_AND_WORDS = curve(margin=1.0, fewer_words=-1.0)
 
 
 class SureOfYears:
@@ -59,3 +63,39 @@ def test_words_that_no_passage_has_change_nothing() -> None:
     reader = ExtractiveReader(SureOfYears(), options=ReadingOptions(curve=MARGIN_AND_WORDS))
     answers = reader.read(Query("Whose?"), [Passage("Built in 1874. Sold in 1931.")], top_n=2)
     assert answers[0].probability == answers[1].probability
+
+
+def _best_probability(query: Query, passages: Sequence[Passage], by: LogisticCurve) -> float:
+    reader = ExtractiveReader(SureOfYears(), options=ReadingOptions(curve=by))
+    return reader.read(query, passages)[0].probability
+
+
+def test_an_answer_is_less_sure_where_much_else_answers_a_little() -> None:
+    query, built = Query("When was the mill built?"), Passage("The mill was built in 1874.")
+    by = curve(margin=1.0, mean_margin=-1.0)
+    alone = _best_probability(query, [built, Passage("It stands by the river.")], by)
+    crowded = _best_probability(query, [built, Passage("It was sold in 1931.")], by)
+    assert alone > crowded
+
+
+@pytest.mark.parametrize(
+    ("question", "title", "subject"),
+    [
+        ("When did Marit Edling buy it?", "", None),
+        ("When did Marit Edling buy the Ostrel Mill?", "Ostrel Mill", None),
+        ("When did Marit Edling buy the Ostrel Mill?", "", "Ostrel Mill"),
+        ("When was wheel 2 moved by Edling?", "", None),
+    ],
+)
+def test_names_and_numbers_beside_the_title_and_the_subject_make_an_answer_less_sure(
+    question: str, title: str, subject: str | None
+) -> None:
+    probability = _best_probability(
+        Query(question, subject), [Passage("It was sold in 1931.", title)], curve(details=1.0)
+    )
+    assert probability == pytest.approx(3 / 4)  # odds of 1 + two details
+
+
+def test_a_question_in_capitals_only_has_no_names() -> None:
+    by = curve(details=1.0)
+    assert _best_probability(Query("WHEN WAS IT SOLD?"), [Passage("Sold in 1931.")], by) == 0.5
