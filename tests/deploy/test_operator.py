@@ -149,7 +149,7 @@ async def test_a_form_that_is_no_upload_is_refused(tmp_path: Path) -> None:
         (422, {"files": {"other": ("a.jpg", b"x")}}),
         (413, {"files": [("file", ("a.md", b"x")), ("file", ("b.md", b"x"))]}),
         (400, {"content": b"--x\r\n", "headers": cut_off}),
-        (400, {"json": {"file": "x"}}),
+        (415, {"json": {"file": "x"}}),
     )
     async with operated(tmp_path) as here:
         for status, form in forms:
