@@ -43,7 +43,7 @@ from corpus.values import moment
 LARGEST_PHOTO = 30 * 2**20
 _ADVICE = f"If the number belongs to the name, say so in {METADATA}."
 _KINDS = {"photo": ("images", PHOTO_SUFFIXES), "page": ("pages", PAGE_SUFFIXES)}
-"""What `loreglass index` calls the kinds of files, and their suffixes."""
+"""Each kind of file: its subcommand of `loreglass index`, and its suffixes."""
 _RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
 
 

@@ -136,7 +136,7 @@ REMEDIES = {
     ErrorKind.NOT_READY: _LATER,
     ErrorKind.INTERNAL: "Report it to the operator with `trace_id`.",
 }
-"""What to do about an error."""
+"""The advice in the table of errors."""
 
 
 def _table(headers: Sequence[str], rows: Iterator[Sequence[str]]) -> str:

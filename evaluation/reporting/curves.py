@@ -93,7 +93,7 @@ class Curve:
 
 
 def curve(answers: pd.DataFrame, questions: int) -> Curve:
-    """Over so many questions, some of which nobody had an answer to.
+    """Return the curve over `questions` questions; those without an answer count as refused.
 
     Answers of one confidence come together: within them the area takes the risk of a random order.
     """

@@ -68,7 +68,7 @@ class Scripted:
         return Continuation(part, [0.75] * len(part) if ask.frozen else None)
 
 
-def rolled(
+def roll_out(
     config: GrpoConfig,
     settings: GatewaySettings,
     chats: Chats,
@@ -104,7 +104,7 @@ def test_rollout_follows_the_pipeline_and_masks_foreign_tokens(
     writer = Scripted(chats, PLAN, KNOWLEDGE)
     with served(services) as settings, base_saying("It has 312 pages.") as base:
         config = grpo_config(tmp_path / "data", weights, base=base)
-        (trajectory,) = rolled(config, settings, chats, writer, [question])
+        (trajectory,) = roll_out(config, settings, chats, writer, [question])
     assert (trajectory.plan, trajectory.knowledge) == (PLAN, KNOWLEDGE)
     assert trajectory.answer == "It has 312 pages."
     assert own_words(chats, trajectory) == [PLAN + "<|im_end|>", KNOWLEDGE + "<|im_end|>"]
@@ -124,7 +124,7 @@ def test_answers_are_short_where_the_settings_ask_for_it(
     chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
     with served(services) as settings, base_saying("It has 312 pages.") as base:
         config = grpo_config(tmp_path / "data", weights, base=base, short_answers=True)
-        (trajectory,) = rolled(config, settings, chats, Scripted(chats, PLAN, KNOWLEDGE), [question])
+        (trajectory,) = roll_out(config, settings, chats, Scripted(chats, PLAN, KNOWLEDGE), [question])
     assert trajectory.answer == "312"
 
 
@@ -145,7 +145,7 @@ def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, 
     with served(services) as settings, base_saying("312") as base, pytest.MonkeyPatch.context() as patch:
         patch.setattr(rollout.Member, "complete", listen)
         config = config.model_copy(update={"base": type(config.base)(**base)})
-        (trajectory,) = rolled(config, settings, chats, writer, [question])
+        (trajectory,) = roll_out(config, settings, chats, writer, [question])
     plan, knowledge = (prompt for prompt in sent if prompt.name in {rollout.PLAN, rollout.FILTER})
     for prompt, ask in zip((plan, knowledge), writer.asks, strict=True):
         chat = Turn(messages_of(prompt), question.photo)
@@ -158,7 +158,7 @@ def test_trajectory_has_answer_confidence(weights: Path, services: FakeServices,
     chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
 
     def confidence(writer: Scripted, base: dict[str, str]) -> float | None:
-        (trajectory,) = rolled(
+        (trajectory,) = roll_out(
             grpo_config(tmp_path / "data", weights, base=base), settings, chats, writer, [question]
         )
         assert bool(trajectory.answer) is (writer is not refusing)
@@ -186,7 +186,7 @@ def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: P
     )
     writer = Scripted(chats, PLAN, KNOWLEDGE)
     with pytest.raises(ServicesDown, match="image_search"):
-        rolled(config, nobody, chats, writer, [question])
+        roll_out(config, nobody, chats, writer, [question])
     assert [ask.frozen for ask in writer.asks] == [
         False,
         True,
@@ -203,4 +203,4 @@ def test_writer_errors_are_raised(weights: Path, services: FakeServices, tmp_pat
             raise MemoryError("no room for the batch")
 
     with served(services) as settings, pytest.raises(MemoryError):
-        rolled(config, settings, chats, OutOfMemory(chats, PLAN, KNOWLEDGE), [question])
+        roll_out(config, settings, chats, OutOfMemory(chats, PLAN, KNOWLEDGE), [question])

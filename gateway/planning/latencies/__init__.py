@@ -53,6 +53,12 @@ class StageLatency:
 UNLISTED = StageLatency(fixed_ms=2.0)
 """A stage that a table does not list: a rule, which calls neither a service nor a model."""
 
+_SERVICE_STAGES = (
+    *(Stage.OCR, Stage.DOMAIN_ROUTER, Stage.IMAGE_SEARCH, Stage.CROPPER),
+    *(Stage.TEXT_SEARCH, Stage.WEB_SEARCH, Stage.RERANKER, Stage.VERIFIER),
+)
+"""A table must list these: no default fits a call of a service."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelStage:
@@ -110,7 +116,10 @@ class Latencies:
     stage_vlms: dict[Stage, VlmSpeed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Add the stages that are not listed. Raises `ValueError` if a service is missing."""
+        """Add the rules that are not listed. Raises `ValueError` if a service is missing."""
+        missing = next((stage for stage in _SERVICE_STAGES if stage not in self.stages), None)
+        if missing is not None:
+            raise ValueError(f"stages.{missing} is missing")
         object.__setattr__(self, "stages", {**dict.fromkeys(WORKING, UNLISTED), **self.stages})
         if "reader" not in self.services:
             raise ValueError("services.reader is missing")

@@ -47,7 +47,7 @@ little, the best is less sure. "details": ln(1 + the question's names and number
 the passage's title has): each is one more thing in which the passage can differ.
 """
 
-_RIVALS = 10
+_MEAN_OF = 10
 _WORD = re.compile(r"\w+")
 
 
@@ -163,7 +163,7 @@ def measure(query: Query, passages: Sequence[Passage], candidates: Sequence[_Can
     pages_before = list(accumulate((each.kind is PassageKind.PAGE for each in passages), initial=0))
     shares = _word_shares(query, passages, candidates)
     most = max(shares, default=0.0)
-    best = nlargest(_RIVALS, (each.margin for each in candidates))
+    best = nlargest(_MEAN_OF, (each.margin for each in candidates))
     mean_margin = fmean(best) if best else 0.0
     details = _details(query)
     beside = [log1p(len(details - _words(each.title))) for each in passages]

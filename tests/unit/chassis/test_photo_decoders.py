@@ -149,10 +149,10 @@ async def test_a_process_that_reads_nothing_is_ended(
         await ours.clean(PHOTO + bytes(4 << 20), ms=50)
 
 
-async def test_a_process_is_told_no_secrets(
+async def test_a_decoder_process_gets_no_secrets(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
 ) -> None:
-    env_file = tmp_path / "told"
+    env_file = tmp_path / "environment"
     monkeypatch.setattr(sys, "executable", script(tmp_path, f"env > {env_file}; exit 1"))
     monkeypatch.setenv("LOREGLASS_GATEWAY_STT_KEY", "hush")
     with pytest.raises(Overloaded):

@@ -140,7 +140,7 @@ def _answered(skill: Skill, record: TurnRecord, chance: random.Random) -> Scored
 
 
 def _explanation(record: TurnRecord, message: str, certain: float) -> Explanation:
-    text = f"Much is told of it. {message} {record.gold} There is more to it."
+    text = f"It has a long history. {message} {record.gold} There is more to it."
     seen = EvidenceSeen(text=text, title="A page", url="", kind=CitationKind.PAGE, score=0.81)
     return Explanation(
         proposed=message,

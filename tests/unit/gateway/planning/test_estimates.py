@@ -180,6 +180,7 @@ def test_a_server_with_prefix_caching_reads_the_photo_once() -> None:
     ("change", "sentence"),
     [
         (("judge ", "jugde "), "stages.jugde"),
+        (("cropper           = { fixed_ms = 150, sigma = 0.40 }", ""), "stages.cropper is missing"),
         (("item_ms = 200", "item_ms = -1"), "stages.image_search.item_ms: "),
         (("item_ms = 200", 'item_ms = "200"'), "stages.image_search.item_ms: "),
         (("[stages]", "[stages"), "is not TOML"),
