@@ -20,7 +20,7 @@ from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
 from chassis.addresses import is_loopback
 from chassis.errors import LoreglassError
 from chassis.http.access import Check, GateMiddleware, check_token
-from chassis.http.bodies import BoundedBodies, Router
+from chassis.http.bodies import Router
 from chassis.http.connections import Connections, UploadBudget
 from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
 from chassis.http.health import Note, health_router, metrics_router
@@ -167,7 +167,6 @@ def create_app(
     for router in (*routers, _openapi_router(app, described_to), *for_operators):
         app.include_router(router)
     install_problem_handlers(app)
-    app.add_middleware(BoundedBodies)  # inside of the others: bodies of strangers are not read
     if check is not None:
         app.add_middleware(GateMiddleware, check=check)
     _bound(app, settings, metrics, callers, takes_scopes=takes_scopes)

@@ -19,7 +19,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive
 
 from chassis.errors import InvalidRequest, MalformedRequest, PayloadTooLarge, UnsupportedMediaType
 from chassis.json_text import JsonLimits, JsonShape, read_json
@@ -35,7 +35,6 @@ _READ_AT_ONCE = 2**14
 """Bytes that are read in less time than it takes to hand them to a thread."""
 _LARGE_BODIES = RunVar[CapacityLimiter]("large_bodies")
 _LIMITS, _OR_FORM = "_json_limits", "_or_form"
-_USUAL = JsonLimits()
 _REQUEST, _IMAGE = "request", "image"
 _LONGEST_TEXT = 2**20
 _LIMIT_MESSAGES = ("Too many", "exceeded maximum size")
@@ -56,50 +55,39 @@ def takes_json(limits: JsonLimits, *, or_form: bool = False) -> Callable[[Handle
     return declare
 
 
-class BoundedBodies:
-    """Middleware: every body but a form's is counted as JSON by the limits of the route that reads it."""
+def _bounded(request: Request, handler: Callable[..., Any]) -> Receive:
+    """Return the request's `receive`, which counts every body but a form's as JSON by the route's limits.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    It holds no reference to a request that keeps the body: cycles are collected late.
+    """
+    receive, first, shape = request.receive, True, None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        bounded = _Bounded(scope, receive) if scope["type"] == "http" else receive
-        await self._app(scope, bounded, send)
-
-
-class _Bounded:
-    """The messages of one request. The route is known once it reads the first one."""
-
-    def __init__(self, scope: Scope, receive: Receive) -> None:
-        self._scope = scope
-        self._receive = receive
-        self._shape: JsonShape | None = None
-        self._begun = False
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
+    async def receive_bounded() -> Message:
+        nonlocal first, shape
+        message = await receive()
         if message.get("body"):
-            if not self._begun:
-                self._begun, self._shape = True, self._begin()
-            if self._shape is not None:
-                self._shape.feed(message["body"])
+            if first:
+                first, shape = False, _shape_of(request, handler)
+            if shape is not None:
+                shape.feed(message["body"])
         return message
 
-    def _begin(self) -> JsonShape | None:
-        """Return the counter of the route's JSON; None for a form. Raises `UnsupportedMediaType`."""
-        headers = dict(reversed(list(self._scope["headers"])))  # of one that comes twice the first counts
-        if headers.get(b"content-encoding", b"").strip().lower() not in (b"", b"identity"):
-            raise UnsupportedMediaType("Content-Encoding: bodies are read as they are; send it uncompressed.")
-        handler = getattr(self._scope.get("route"), "endpoint", None)
-        limits: JsonLimits | None = getattr(handler, _LIMITS, None)
-        if limits is None or getattr(handler, _OR_FORM):
-            kind, parameters = parse_options_header(headers.get(b"content-type", b""))
-            if kind in _FORMS:
-                # Starlette would read a form by any codec of Python's: punycode takes 13 s for a megabyte.
-                if parameters.get(b"charset", b"utf-8").lower() not in _CHARSETS:
-                    raise MalformedRequest("charset: forms are UTF-8.")
-                return None
-        return JsonShape(limits or _USUAL)
+    return receive_bounded
+
+
+def _shape_of(request: Request, handler: Callable[..., Any]) -> JsonShape | None:
+    """Return the counter of the route's JSON; None for a form. Raises `UnsupportedMediaType`."""
+    if request.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+        raise UnsupportedMediaType("Content-Encoding: bodies are read as they are; send it uncompressed.")
+    limits: JsonLimits | None = getattr(handler, _LIMITS, None)
+    if limits is None or getattr(handler, _OR_FORM):
+        kind, parameters = parse_options_header(request.headers.get("content-type"))
+        if kind in _FORMS:
+            # Starlette would read a form by any codec of Python's: punycode takes 13 s for a megabyte.
+            if parameters.get(b"charset", b"utf-8").lower() not in _CHARSETS:
+                raise MalformedRequest("charset: forms are UTF-8.")
+            return None
+    return JsonShape(limits or JsonLimits())
 
 
 async def read_body(request: Request, read: Callable[[bytes], Value]) -> Value:
@@ -133,15 +121,13 @@ class _StrictRequest(Request):
 
 
 class _StrictRoute(APIRoute):
-    """FastAPI reads the JSON of its routes as strictly as we do that of ours."""
+    """Limits what its handler reads, also through FastAPI, which reads JSON as strictly as we do."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        if self.body_field is None:
-            return handle
 
         async def handle_strictly(request: Request) -> Response:
-            return await handle(_StrictRequest(request.scope, request.receive))
+            return await handle(_StrictRequest(request.scope, _bounded(request, self.endpoint)))
 
         return handle_strictly
 

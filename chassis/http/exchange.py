@@ -118,13 +118,13 @@ class ExchangeMiddleware:
         traced = exchange_span(self._metrics.service, method, exchange.caller, at_the_edge=at_the_edge)
         with nullcontext(INVALID_SPAN) if scope["path"] in _UNTRACED else traced as exchange.span:
             try:
-                await self._run(scope, receive, _Sender(send, exchange), exchange)
+                await self._run(scope, receive, _traced(send, exchange), exchange)
             finally:
                 if exchange.upload is not None:
                     exchange.upload.close()
                 self._finish(scope, exchange)
 
-    async def _run(self, scope: Scope, receive: Receive, send: "_Sender", exchange: _Exchange) -> None:
+    async def _run(self, scope: Scope, receive: Receive, send: Send, exchange: _Exchange) -> None:
         try:
             deadline = _deadline(exchange.headers, self._limits)
             exchange.deadline = deadline
@@ -158,7 +158,7 @@ class ExchangeMiddleware:
             exchange.upload = self._uploads.open(address_of(host), size, give_up, self._tenant_of(scope))
 
     async def _run_watched(
-        self, scope: Scope, receive: Receive, send: "_Sender", exchange: _Exchange, deadline: Deadline
+        self, scope: Scope, receive: Receive, send: Send, exchange: _Exchange, deadline: Deadline
     ) -> None:
         """Run the app while a second task reads the caller's messages, so that leaving is noticed."""
         inbox = asyncio.Queue[Message](1)
@@ -171,36 +171,27 @@ class ExchangeMiddleware:
             reading.cancel()
         if exchange.unread is not None:
             raise exchange.unread
-        if exchange.app_scope.cancelled_caught and not (exchange.caller_left or exchange.failure):
+        if exchange.app_scope.cancelled_caught and not exchange.caller_left:
             raise DeadlineExceeded("The request was not finished before its deadline.")
 
     async def _pump(self, receive: Receive, inbox: asyncio.Queue[Message], exchange: _Exchange) -> None:
         read = 0
-        while True:
-            try:
+        try:
+            while True:
                 message = await receive()
-            except Exception as error:  # noqa: BLE001 - raised where the app is waited for
-                exchange.unread = error
-                exchange.app_scope.cancel()
-                return
-            if message["type"] == "http.disconnect":
-                exchange.caller_left = True
-                exchange.app_scope.cancel()
-                return
-            size = len(message.get("body", b""))
-            read += size
-            if read > self._limits.max_body_bytes:
-                exchange.failure = PayloadTooLarge(_too_large(self._limits.max_body_bytes))
-                exchange.app_scope.cancel()
-                return
-            try:
+                if message["type"] == "http.disconnect":
+                    exchange.caller_left = True
+                    break
+                size = len(message.get("body", b""))
+                read += size
+                if read > self._limits.max_body_bytes:
+                    raise PayloadTooLarge(_too_large(self._limits.max_body_bytes))
                 if exchange.upload is not None:
                     exchange.upload.receive(size, more=message.get("more_body", False))
-            except Overloaded as error:
-                exchange.failure = error
-                exchange.app_scope.cancel()
-                return
-            await inbox.put(message)
+                await inbox.put(message)
+        except Exception as error:  # noqa: BLE001 - raised where the app is waited for
+            exchange.unread = error
+        exchange.app_scope.cancel()
 
     def _finish(self, scope: Scope, exchange: _Exchange) -> None:
         """`left_ms` in the log is what remained of the caller's time; below zero, the reply came too late."""
@@ -246,19 +237,17 @@ def _tell(span: Span, scope: Scope, route: str, status: int, problem: str) -> No
         mark_failed(span, problem or str(status))
 
 
-class _Sender:
-    """Passes the reply on with the trace id in its headers, and remembers the status."""
+def _traced(send: Send, exchange: _Exchange) -> Send:
+    """Return `send` that adds the trace id to the reply's headers and notes its status."""
 
-    def __init__(self, send: Send, exchange: _Exchange) -> None:
-        self._send = send
-        self._exchange = exchange
-
-    async def __call__(self, message: Message) -> None:
+    async def send_traced(message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._exchange.status = message["status"]
-            trace = (_TRACE, self._exchange.trace_id.encode())
+            exchange.status = message["status"]
+            trace = (_TRACE, exchange.trace_id.encode())
             message = {**message, "headers": [*message.get("headers", []), trace]}
-        await self._send(message)
+        await send(message)
+
+    return send_traced
 
 
 def _begin(scope: Scope, trust_remote_sampling: bool) -> _Exchange:
@@ -283,7 +272,7 @@ def _text(headers_read: Mapping[bytes, bytes], name: bytes) -> str | None:
 
 
 def _give_up(exchange: _Exchange) -> None:
-    exchange.failure = Overloaded("The body came too slowly, and others needed its place.", retry_after_s=1)
+    exchange.unread = Overloaded("The body came too slowly, and others needed its place.", retry_after_s=1)
     exchange.app_scope.cancel()
 
 

@@ -95,24 +95,20 @@ async def _try_all(checks: Mapping[str, Check]) -> dict[str, Note]:
     deadline = Deadline.after_ms(_READY_CAP_MS)
     outcomes: dict[str, Note] = {}
 
-    async def run(name: str) -> None:
-        outcomes[name] = await _outcome(name, checks[name], deadline)
+    async def run(name: str, check: Check) -> None:
+        try:
+            result = await check(deadline)
+        except LoreglassError as error:
+            result = Note(error.kind.value, is_failure=True)
+        except Exception:
+            log.exception("broken_check", check=name)
+            result = Note(ErrorKind.INTERNAL.value, is_failure=True)
+        outcomes[name] = result if isinstance(result, Note) else Note("ok")
 
     async with anyio.create_task_group() as group:
-        for name in checks:
-            group.start_soon(run, name)
+        for name, check in checks.items():
+            group.start_soon(run, name, check)
     return outcomes
-
-
-async def _outcome(name: str, check: Check, deadline: Deadline) -> Note:
-    try:
-        result = await check(deadline)
-    except LoreglassError as error:
-        return Note(error.kind.value, is_failure=True)
-    except Exception:
-        log.exception("broken_check", check=name)
-        return Note(ErrorKind.INTERNAL.value, is_failure=True)
-    return result if isinstance(result, Note) else Note("ok")
 
 
 class SingleFlight(Generic[T]):

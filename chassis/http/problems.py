@@ -76,10 +76,7 @@ def install_problem_handlers(app: FastAPI) -> None:
     """Make every error of `app` a problem+json; unexpected ones are the exchange middleware's."""
 
     async def handle(request: Request, error: Exception) -> Response:
-        if isinstance(error, OSError) and not is_full(error):
-            raise error  # unexpected, as any other
-        problem = _translate(error)
-        reply = problem_response(problem, getattr(request.state, "trace_id", None))
+        reply = problem_response(_translate(error), getattr(request.state, "trace_id", None))
         if isinstance(error, HTTPException) and error.headers:
             reply.headers.update(error.headers)  # a 405 says which methods are allowed
         return reply
@@ -89,18 +86,19 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 
 def _translate(error: Exception) -> LoreglassError:
-    if isinstance(error, LoreglassError):
-        return error
-    if isinstance(error, RequestValidationError):
-        return _from_validation(error)
-    if isinstance(error, HTTPException):
-        if isinstance(error.__cause__, LoreglassError):  # FastAPI wraps what reading a body raises
-            return error.__cause__
-        kind = _BY_STATUS.get(error.status_code, MalformedRequest)
-        return kind()
-    if isinstance(error, OSError):
-        return storage_full()
-    raise TypeError(type(error))
+    """Raises `error` if it is unexpected."""
+    match error:
+        case LoreglassError():
+            return error
+        case RequestValidationError():
+            return _from_validation(error)
+        case HTTPException(__cause__=LoreglassError() as cause):  # FastAPI wraps what reading a body raises
+            return cause
+        case HTTPException():
+            return _BY_STATUS.get(error.status_code, MalformedRequest)()
+        case OSError() if is_full(error):
+            return storage_full()
+    raise error
 
 
 def _from_validation(error: RequestValidationError) -> LoreglassError:

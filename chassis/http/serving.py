@@ -94,14 +94,41 @@ class _Starting:
 class _Server(uvicorn.Server):
     """uvicorn without its signal handlers: the process has one set for all of its servers."""
 
-    def __init__(
-        self, app: _Starting, config: uvicorn.Config, connections: Connections, tls: TlsListener | None
-    ) -> None:
-        super().__init__(config)
-        self.app = app
-        self._register = connections
-        self._tls = tls
+    def __init__(self, bound: BoundApp, allowed: int) -> None:
+        self._bound = bound
+        self._app = _Starting(bound.app)
+        self._register = getattr(bound.app.state, "connections", Connections(ConnectionLimits()))
+        self._register.fit(allowed)
         self._stopping = anyio.Event()
+        super().__init__(
+            uvicorn.Config(
+                self._app,
+                http=cast(type[asyncio.Protocol], partial(BoundedProtocol, connections=self._register)),
+                ws="none",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=bound.drain_s,
+            )
+        )
+
+    async def run_bound(self) -> None:
+        """Serve until `stop`. Does not raise if the app does not start: `wait_until_up` does."""
+        try:
+            await self.serve([self._bound.listener])
+        except SystemExit:  # how uvicorn says that the app did not start; the others would not hear of it
+            self.should_exit = True
+            self._bound.listener.close()
+        finally:
+            if self._bound.tls is not None:
+                self._bound.tls.listener.close()
+
+    async def wait_until_up(self) -> None:
+        """Raises `CannotStart`."""
+        while not self.started:
+            if self.should_exit:
+                raise _cannot_start(self._bound.app.title, self._app.failure) from self._app.failure
+            await anyio.sleep(0.01)
 
     def stop(self) -> None:
         """Take no new connections, and end when what is in hand is done."""
@@ -111,8 +138,8 @@ class _Server(uvicorn.Server):
     async def main_loop(self) -> None:
         """Look at the connections every second, where uvicorn wakes ten times for it, until told to stop."""
         async with anyio.create_task_group() as group:
-            if self._tls is not None:
-                group.start_soon(self._tls.serve, self._open_protocol)
+            if self._bound.tls is not None:
+                group.start_soon(self._bound.tls.serve, self._open_protocol)
             while not await self.on_tick(0):
                 self._register.watch(_TICK_S)
                 with anyio.move_on_after(_TICK_S):
@@ -129,26 +156,6 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _server(bound: BoundApp, allowed: int) -> _Server:
-    starting = _Starting(bound.app)
-    connections: Connections = getattr(bound.app.state, "connections", Connections(ConnectionLimits()))
-    connections.fit(allowed)
-    return _Server(
-        starting,
-        uvicorn.Config(
-            starting,
-            http=cast(type[asyncio.Protocol], partial(BoundedProtocol, connections=connections)),
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=bound.drain_s,
-        ),
-        connections,
-        bound.tls,
-    )
-
-
 @contextlib.asynccontextmanager
 async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
     """Serve `apps` in this event loop; they start side by side, and all are up when this yields.
@@ -156,14 +163,14 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
     Raises `CannotStart` when one of them does not come up.
     """
     allowed = connections_allowed(len(apps))
-    servers = [_server(bound, allowed) for bound in apps]
+    servers = [_Server(bound, allowed) for bound in apps]
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
-        for server, bound in zip(servers, apps, strict=True):
-            group.start_soon(_serve, server, bound)
+        for server in servers:
+            group.start_soon(server.run_bound)
         try:
-            for server, bound in zip(servers, apps, strict=True):
-                await _await_start(server, bound)
+            for server in servers:
+                await server.wait_until_up()
             yield
         except Exception as error:  # noqa: BLE001 - raised below: in here it would cut the servers off
             failure = error
@@ -172,24 +179,6 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
                 server.stop()
     if failure is not None:
         raise failure
-
-
-async def _serve(server: _Server, bound: BoundApp) -> None:
-    try:
-        await server.serve([bound.listener])
-    except SystemExit:  # how uvicorn says that the app did not start; the others would not hear of it
-        server.should_exit = True
-        bound.listener.close()
-    finally:
-        if bound.tls is not None:
-            bound.tls.listener.close()
-
-
-async def _await_start(server: _Server, bound: BoundApp) -> None:
-    while not server.started:
-        if server.should_exit:
-            raise _cannot_start(bound.app.title, server.app.failure) from server.app.failure
-        await anyio.sleep(0.01)
 
 
 def _cannot_start(title: str, failure: Exception | None) -> CannotStart:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI, Request, Response, UploadFile
 
 from chassis.errors import Overloaded
 from chassis.http.app import RequestDeadline, create_app
+from chassis.http.bodies import Router
 from chassis.scope import current_scope
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
@@ -29,7 +30,7 @@ class Witness:
 
 def probe_app(witness: Witness, settings: AppSettings | None = None) -> FastAPI:
     """The app; its routes are named for what they do."""
-    router = APIRouter()
+    router = Router()
 
     @router.get("/remaining")
     async def remaining(deadline: RequestDeadline) -> dict[str, float]:

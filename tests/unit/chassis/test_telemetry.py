@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler
 import anyio
 import httpx
 import pytest
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import (
@@ -24,6 +24,7 @@ from opentelemetry.trace import (
 
 from chassis.errors import Overloaded
 from chassis.http.app import RequestDeadline, ServiceSpec, create_app, create_service
+from chassis.http.bodies import Router
 from chassis.http.calls import ServiceClient, http_client
 from chassis.settings import AppSettings, ServiceSettings, TelemetrySettings
 from chassis.startup import CannotStart
@@ -96,7 +97,7 @@ def telemetry() -> AbstractContextManager[None]:
 
 def back_app() -> FastAPI:
     """A service with an engine; it tells what it was sent."""
-    router = APIRouter()
+    router = Router()
 
     @router.get("/next")
     async def tell(request: Request, deadline: RequestDeadline) -> dict[str, str]:
@@ -114,7 +115,7 @@ def back_app() -> FastAPI:
 
 def front_app(back: str) -> FastAPI:
     """An app that asks the other one."""
-    router = APIRouter()
+    router = Router()
 
     @router.get("/ask/{path:path}")
     async def ask(request: Request, path: str, deadline: RequestDeadline) -> Health:
@@ -324,7 +325,7 @@ def test_a_span_that_another_context_closes_leaves_the_current_one_alone(collect
 
 async def passed_on(sent: dict[str, str]) -> dict[str, str]:
     """What an app says to the next one, once it was told `sent`."""
-    router = APIRouter()
+    router = Router()
 
     @router.get("/next")
     async def next_call(_: Request) -> dict[str, str]:
