@@ -51,11 +51,10 @@ from chassis.vectors.versions import (
     read_aliases,
     read_finished,
     search_params,
-    write_aliases,
-    write_finished,
 )
 from contracts.collections import PREVIOUS
 
+FINISHED = "finished.json"
 SCROLL_PAGE = 256
 GROWTH = 4
 """Bytes on the disk at most for each that is written: the log, the storage, and an index over it."""
@@ -190,7 +189,7 @@ class EdgeStore:
             self._write_aliases({**self._aliases, alias: name})
 
     def _write_aliases(self, aliases: dict[str, str]) -> None:
-        write_aliases(self._alias_file, aliases)
+        replace_text(self._alias_file, json.dumps(aliases, indent=2, sort_keys=True))
         self._aliases = aliases
 
     def _optimize(self, version: Version) -> None:
@@ -226,7 +225,7 @@ class EdgeStore:
         version = self._version(name)
         with version.writing, edge_errors():
             self._room.require(MIB)
-            write_finished(version.folder, parts)
+            replace_text(version.folder / FINISHED, json.dumps(list(parts)))
 
     def collections(self) -> list[CollectionInfo]:
         """See the port. It waits for no copy or publication, so that a health check may call it."""
@@ -244,7 +243,7 @@ class EdgeStore:
             except LoreglassError as error:
                 infos.append(CollectionInfo(name, 0, pointing, fault=error.detail))
             else:
-                infos.append(CollectionInfo(name, points, pointing, read_finished(version.folder)))
+                infos.append(CollectionInfo(name, points, pointing, read_finished(version.folder / FINISHED)))
         return infos
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
@@ -354,15 +353,14 @@ class EdgeStore:
         return version
 
     def _find(self, name: str) -> Version:
-        target = self._aliases.get(name, name)
-        try:
-            return self._versions.get(target)
-        except CollectionNotFound:
-            # Between the two look-ups the alias may have moved and its old version been dropped.
-            moved = self._aliases.get(name, name)
-            if moved == target:
-                raise not_found(name) from None
-            return self._versions.get(moved)
+        while True:
+            target = self._aliases.get(name, name)
+            try:
+                return self._versions.get(target)
+            except CollectionNotFound:
+                # Between the two look-ups the alias may have moved and its old version been dropped.
+                if self._aliases.get(name, name) == target:
+                    raise not_found(name) from None
 
 
 def _lock_store(path: Path) -> IO[str]:

@@ -103,59 +103,47 @@ class VectorStore(Protocol):
         All or nothing: after a crash half-way the next call starts again. Raises `CollectionConflict`
         when the collection or its base was made with another schema.
         """
-        ...
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
         """Raises `CollectionConflict` when the collection was made with another schema.
 
         Not `whole`: it may hold other vectors as well. That is enough to read.
         """
-        ...
 
     def drop(self, name: str) -> None:
         """Delete a collection that no alias points at."""
-        ...
 
     def publish(self, alias: str, name: str) -> None:
         """Point `alias` at `name` at once; durable when the call returns."""
-        ...
 
     def collections(self) -> list[CollectionInfo]:
         """Every version, by name."""
-        ...
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
         """Write points, if there are any; durable when the call returns."""
-        ...
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
         """Delete the points whose payload `keyword` is one of `values`, but for the ids in `keep`."""
-        ...
 
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
         """Those of `ids` that the collection does not hold, in order."""
-        ...
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
         """Remember which parts of its input a version holds whole; durable when the call returns.
 
         In place of what was remembered before; a copy of the version begins without.
         """
-        ...
 
     def build(self, name: str) -> bool:
         """Build the index of what was written; false while that goes on elsewhere: ask again."""
-        ...
 
     def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
         """Ids and dense vectors of the `count` points of the lowest ids, which say nothing of content."""
-        ...
 
     def search(
         self, name: str, vector: str, query: Vector, limit: int, *, exact: bool = False
     ) -> list[ScoredPoint]:
         """The `limit` nearest points by the vector named `vector`, best first; `exact`: without an index."""
-        ...
 
     def search_fused(
         self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int, rank_constant: int
@@ -165,11 +153,9 @@ class VectorStore(Protocol):
         Each search gives its `depth` nearest points; a point's score is the sum of
         1 / (`rank_constant` + rank) over the searches that found it, equal scores in id order.
         """
-        ...
 
     def set_payload(self, name: str, keyword: str, value: str, fields: Mapping[str, Any]) -> None:
         """Set payload fields of the points whose payload `keyword` is `value`; durable on return."""
-        ...
 
     def scroll(
         self,
@@ -183,15 +169,12 @@ class VectorStore(Protocol):
         `where`: only points whose payload fields are among the values. `unless`: without points for which
         that holds of any field. `fields`: only these fields of the payloads.
         """
-        ...
 
     def notes(self) -> list[str]:
         """Return what is wrong with the store and what to do; empty if nothing is."""
-        ...
 
     def close(self) -> None:
         """Flush and let go of the files or connections."""
-        ...
 
 
 class Indexed(Protocol):
@@ -200,16 +183,13 @@ class Indexed(Protocol):
     @property
     def store(self) -> VectorStore:
         """The store of the collections."""
-        ...
 
     @property
     def schema(self) -> CollectionSchema:
         """The schema of every collection of this engine."""
-        ...
 
     def probe(self) -> None:
         """Do a little of the real work, or raise."""
-        ...
 
 
 def recall(store: VectorStore, name: str, schema: CollectionSchema, sample: int, k: int) -> float:

@@ -17,7 +17,7 @@ from chassis.models.workers import EnginePool
 from chassis.telemetry.metrics import Metrics
 from chassis.vectors import documents
 from chassis.vectors.documents import Listings, is_published
-from chassis.vectors.port import CollectionInfo, Indexed, VectorStore, recall
+from chassis.vectors.port import Indexed, VectorStore, recall
 from chassis.vectors.rules import is_point_id
 from contracts.collections import (
     BuildIndex,
@@ -60,40 +60,40 @@ indexing_router = Router(prefix="/v1")
 @collections_router.get("/collections")
 async def list_collections(pool: Pool, deadline: RequestDeadline) -> Collections:
     """Every version, its size and its aliases."""
-    return _wire_all(await pool.run(lambda engine: engine.store.collections(), deadline))
+    return await pool.run(_collections, deadline)
 
 
 @indexing_router.post("/collections")
 async def create_collection(request: CreateCollection, pool: Pool, deadline: RequestDeadline) -> Collection:
     """Make a version, as a copy of `base` where given; making it twice is making it once."""
 
-    def create(engine: Indexed) -> CollectionInfo:
+    def create(engine: Indexed) -> Collection:
         engine.store.create(request.name, engine.schema, request.base)
-        return _info(engine.store, request.name)
+        return _collection(engine.store, request.name)
 
-    return _wire(await pool.run(create, deadline))
+    return await pool.run(create, deadline)
 
 
 @indexing_router.delete("/collections/{name}")
 async def drop_collection(name: str, pool: Pool, deadline: RequestDeadline) -> Collections:
     """Delete a version that no alias points at; the reply lists what is left."""
 
-    def drop(engine: Indexed) -> list[CollectionInfo]:
+    def drop(engine: Indexed) -> Collections:
         engine.store.drop(name)
-        return engine.store.collections()
+        return _collections(engine)
 
-    return _wire_all(await pool.run(drop, deadline))
+    return await pool.run(drop, deadline)
 
 
 @indexing_router.post("/aliases")
 async def publish_alias(request: PublishAlias, pool: Pool, deadline: RequestDeadline) -> Collection:
     """Point the alias at the version, for every reader at once."""
 
-    def publish(engine: Indexed) -> CollectionInfo:
+    def publish(engine: Indexed) -> Collection:
         engine.store.publish(request.alias, request.collection)
-        return _info(engine.store, request.collection)
+        return _collection(engine.store, request.collection)
 
-    return _wire(await pool.run(publish, deadline))
+    return await pool.run(publish, deadline)
 
 
 @indexing_router.post("/collections/{name}/missing")
@@ -112,11 +112,11 @@ async def finish_parts(
 ) -> Collection:
     """Remember which parts of its input the version holds whole, for a filling that is cut short."""
 
-    def finish(engine: Indexed) -> CollectionInfo:
+    def finish(engine: Indexed) -> Collection:
         engine.store.finish(name, request.parts)
-        return _info(engine.store, name)
+        return _collection(engine.store, name)
 
-    return _wire(await pool.run(finish, deadline))
+    return await pool.run(finish, deadline)
 
 
 @indexing_router.post("/collections/{name}/build")
@@ -128,30 +128,20 @@ async def build_index(name: str, request: BuildIndex, pool: Pool, deadline: Requ
         share = 1.0
         if ready and request.sample:  # a Qdrant server refuses to list no points
             share = recall(engine.store, name, engine.schema, request.sample, request.k)
-        return Built(points=_info(engine.store, name).points, ready=ready, recall=share)
+        return Built(points=_collection(engine.store, name).points, ready=ready, recall=share)
 
     return await pool.run(build, deadline)
 
 
-def _info(store: VectorStore, name: str) -> CollectionInfo:
+def _collections(engine: Indexed) -> Collections:
+    return Collections.model_validate({"collections": engine.store.collections()}, from_attributes=True)
+
+
+def _collection(store: VectorStore, name: str) -> Collection:
     for info in store.collections():
         if info.name == name:
-            return info
+            return Collection.model_validate(info, from_attributes=True)
     raise CollectionNotFound(f"There is no collection {name!r}.")
-
-
-def _wire_all(infos: list[CollectionInfo]) -> Collections:
-    return Collections(collections=[_wire(info) for info in infos])
-
-
-def _wire(info: CollectionInfo) -> Collection:
-    return Collection(
-        name=info.name,
-        points=info.points,
-        aliases=list(info.aliases),
-        finished=list(info.finished),
-        fault=info.fault,
-    )
 
 
 class Listed(BaseModel):

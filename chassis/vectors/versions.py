@@ -4,7 +4,7 @@ import dataclasses
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from chassis.errors import DependencyUnavailable, LoreglassError
 from chassis.resilience.deadlines import Clock
 from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.build_graph import NotBuilt, build_graph
-from chassis.vectors.files import replace_text
 from chassis.vectors.port import CollectionSchema, SparseVector, Vector
 from chassis.vectors.rules import (
     BUILD_BREADTH,
@@ -191,63 +190,38 @@ class Versions:
 
 def _schema(folder: Path) -> CollectionSchema:
     stored = json.loads((folder / "schema.json").read_bytes())
-    return CollectionSchema(
-        dense=stored["dense"],
-        sparse=tuple(stored["sparse"]),
-        idf=tuple(stored["idf"]),
-        keywords=tuple(stored["keywords"]),
-        encoder=stored.get("encoder", ""),  # collections of before there were encoders do not have it
-    )
-
-
-_FINISHED = "finished.json"
-_CONTENT = "content"
-"""Earlier releases wrote the content under this key, beside a checksum."""
+    tuples = {name: tuple(stored[name]) for name in ("sparse", "idf", "keywords")}
+    encoder = stored.get("encoder", "")  # collections of before there were encoders do not have it
+    return CollectionSchema(stored["dense"], **tuples, encoder=encoder)
 
 
 def read_aliases(path: Path) -> dict[str, str]:
     """Return alias -> version; nothing where none was written. Raises `DependencyUnavailable`."""
     try:
-        stored = _read(path)
+        aliases: dict[str, str] = _read(path)
+        if not all(map(is_collection_name, (*aliases.keys(), *aliases.values()))):
+            raise ValueError("a name that no collection has")
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
-        raise _unreadable(path) from error
-    if not isinstance(stored, dict) or not all(
-        isinstance(target, str) and is_collection_name(alias) and is_collection_name(target)
-        for alias, target in stored.items()
-    ):
-        raise _unreadable(path)
-    return stored
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise DependencyUnavailable(
+            f"{path} cannot be read. Restore it from a backup, or delete it and index again with --replace."
+        ) from error
+    return aliases
 
 
-def write_aliases(path: Path, aliases: Mapping[str, str]) -> None:
-    """Durable when the call returns; a crash leaves the old file or the new one."""
-    replace_text(path, json.dumps(dict(aliases), indent=2, sort_keys=True))
-
-
-def write_finished(version: Path, parts: Sequence[str]) -> None:
-    """Write which parts of its input the version in this folder holds whole, in place of what was written."""
-    replace_text(version / _FINISHED, json.dumps(list(parts)))
-
-
-def read_finished(version: Path) -> tuple[str, ...]:
+def read_finished(path: Path) -> tuple[str, ...]:
     """Return nothing if it was never written, or cannot be read: then every part is gone through again."""
     try:
-        return tuple(map(str, _read(version / _FINISHED)))
+        return tuple(map(str, _read(path)))
     except (OSError, ValueError, TypeError):
         return ()
 
 
 def _read(path: Path) -> Any:
+    """Read JSON; earlier releases wrote it as `content`, beside a checksum."""
     stored = json.loads(path.read_bytes())
-    return stored[_CONTENT] if isinstance(stored, dict) and _CONTENT in stored else stored
-
-
-def _unreadable(path: Path) -> DependencyUnavailable:
-    return DependencyUnavailable(
-        f"{path} cannot be read. Restore it from a backup, or delete it and index again with --replace."
-    )
+    return stored["content"] if isinstance(stored, dict) and "content" in stored else stored
 
 
 _FULL_SCAN_KB = 10_000
