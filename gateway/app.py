@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 
 import structlog
@@ -11,8 +12,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from chassis.addresses import is_loopback
-from chassis.http.access import Access, check_site
-from chassis.http.app import Callers
+from chassis.http.access import Access, Callers, check_site
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
@@ -50,8 +50,6 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, further: Sequence[A
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started
         return wired.model() if wired is not None else {}
 
-    access = Access(hosts=frozenset(map(str.lower, settings.hosts)))
-    is_open = settings.keys is None or settings.local_without_key
     app = create_chassis_app(
         "gateway",
         settings,
@@ -62,7 +60,6 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, further: Sequence[A
         model=model,
         described_to=caller_of,
         callers=_callers(settings),
-        check=check_site(access, "gateway", settings.origins) if is_open else None,
     )
     install_openai_errors(app)
     if settings.origins:
@@ -97,9 +94,11 @@ def _log_start(settings: GatewaySettings) -> None:
 
 
 def _callers(settings: GatewaySettings) -> Callers:
-    """Return what keys tell before a request is read: whose upload it is, and who sees tenants' names."""
+    """Return what is known before a request is read: its site, or its key, so its tenant."""
+    access = Access(hosts=frozenset(map(str.lower, settings.hosts)))
+    site = check_site(access, "gateway", settings.origins)
     if settings.keys is None:
-        return Callers()
+        return Callers(check=site)
 
     def holder(scope: Scope) -> Caller | None:
         gateway: Gateway = scope["app"].state.gateway
@@ -113,7 +112,8 @@ def _callers(settings: GatewaySettings) -> Callers:
         caller = holder(scope)
         return caller is not None and caller.operator
 
-    return Callers(tenant_of, sees_tenants, settings.tenant_upload_share)
+    callers = Callers(tenant_of, sees_tenants, settings.tenant_upload_share)
+    return replace(callers, check=site) if settings.local_without_key else callers
 
 
 def _engine(settings: GatewaySettings) -> str:

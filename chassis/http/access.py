@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from starlette.routing import BaseRoute, Match
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from chassis.addresses import is_loopback
 from chassis.errors import ForeignPage, MalformedRequest, Unauthorized
@@ -56,17 +56,20 @@ class Access:
         )
 
 
-class GateMiddleware:
-    """Call `check` before the body of a request is read. The error that it raises is the reply."""
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """What an app knows about a caller before it reads the request's body.
 
-    def __init__(self, app: ASGIApp, check: Check) -> None:
-        self._app = app
-        self._check = check
+    `tenant_of`: empty without a valid key. `sees_tenants`: whether metrics may name them. `upload_share`: of
+    the room for bodies, that one tenant may have. `name_scopes`: they say on whose behalf they ask
+    (`chassis.scope`); not where callers are strangers.
+    """
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            self._check(scope)
-        await self._app(scope, receive, send)
+    tenant_of: Callable[[Scope], str] = lambda _: ""
+    sees_tenants: Callable[[Scope], bool] = lambda _: True
+    upload_share: float = 1.0
+    check: Check = lambda _: None
+    name_scopes: bool = False
 
 
 def check_token(access: Access, name: str, write_routes: Sequence[BaseRoute]) -> Check:

@@ -14,15 +14,14 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.telemetry import TelemetryConfig
 from starlette.formparsers import MultiPartParser
 from starlette.responses import JSONResponse, Response
-from starlette.types import Scope
 
 from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
 from chassis.addresses import is_loopback
 from chassis.errors import LoreglassError
-from chassis.http.access import Check, GateMiddleware, check_token
+from chassis.http.access import Callers, check_token
 from chassis.http.bodies import Router
 from chassis.http.connections import Connections, UploadBudget
-from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
+from chassis.http.exchange import ExchangeMiddleware
 from chassis.http.health import Note, health_router, metrics_router
 from chassis.http.problems import install_problem_handlers
 from chassis.models.batching import BatchLimits, MicroBatcher
@@ -48,20 +47,9 @@ _NO_TELEMETRY_OF_ITS_OWN: TelemetryConfig = {
 # Files of a form stay in memory, which the upload budget bounds; a temporary folder may be small, or full.
 MultiPartParser.spool_max_size = sys.maxsize
 
+_ANYBODY = Callers()
+
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class Callers:
-    """What an app with keys knows about a caller before it reads the request's body.
-
-    `tenant_of`: empty without a valid key. `sees_tenants`: whether metrics may name them. `upload_share`: of
-    the room for bodies, that one tenant may have.
-    """
-
-    tenant_of: Callable[[Scope], str] = lambda _: ""
-    sees_tenants: Callable[[Scope], bool] = lambda _: True
-    upload_share: float = 1.0
 
 
 class EngineResources:
@@ -124,15 +112,12 @@ def create_app(
     takes: Sequence[str] = (),
     model: Callable[[], Mapping[str, str]] = dict,
     described_to: Callable[..., Any] | None = None,
-    check: Check | None = None,
-    takes_scopes: bool = False,
-    callers: Callers = Callers(),
+    callers: Callers = _ANYBODY,
 ) -> FastAPI:
     """An app with problem+json errors, deadlines, cancellation, metrics and health routes.
 
     `model`: what `/info` tells of a model's server. `described_to`: the dependency that lets callers read
-    `/openapi.json`, where not all may. `check`: refuses requests before their bodies are read.
-    `takes_scopes`: whether callers may name a tenant's scope.
+    `/openapi.json`, where not all may.
 
     `lifespan` must set `app.state.ready_checks`: name -> async callable that raises when it is not.
     """
@@ -167,15 +152,11 @@ def create_app(
     for router in (*routers, _openapi_router(app, described_to), *for_operators):
         app.include_router(router)
     install_problem_handlers(app)
-    if check is not None:
-        app.add_middleware(GateMiddleware, check=check)
-    _bound(app, settings, metrics, callers, takes_scopes=takes_scopes)
+    _bound(app, settings, metrics, callers)
     return app
 
 
-def _bound(
-    app: FastAPI, settings: AppSettings, metrics: Metrics, callers: Callers, *, takes_scopes: bool
-) -> None:
+def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics, callers: Callers) -> None:
     """Bound what callers may send, hold and wait for. The server uses `app.state.connections`."""
     connections = Connections(settings.connection_limits, metrics.wire_refused())
     uploads = UploadBudget(
@@ -186,15 +167,8 @@ def _bound(
     )
     metrics.watch_wire(lambda: len(connections), lambda: uploads.held_bytes)
     app.state.connections, app.state.metrics = connections, metrics
-    limits = ExchangeLimits(
-        settings.default_deadline_ms,
-        settings.longest_exchange_ms,
-        settings.max_body_bytes,
-        settings.trust_remote_sampling,
-        takes_scopes,
-    )
     app.add_middleware(
-        ExchangeMiddleware, limits=limits, metrics=metrics, uploads=uploads, tenant_of=callers.tenant_of
+        ExchangeMiddleware, settings=settings, metrics=metrics, uploads=uploads, callers=callers
     )
 
 
@@ -216,6 +190,7 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
     """
     metrics = Metrics(spec.name)
     access = settings.access.open()
+    writes = [route for router in spec.write_routers for route in router.routes]
     opened = EngineResources(metrics)
 
     @asynccontextmanager
@@ -244,10 +219,7 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
         settings.engine,
         lambda: opened.accelerator,
         spec.takes,
-        check=check_token(
-            access, spec.name, [route for router in spec.write_routers for route in router.routes]
-        ),
-        takes_scopes=True,
+        callers=Callers(check=check_token(access, spec.name, writes), name_scopes=True),
     )
     app.state.settings = settings
     return app

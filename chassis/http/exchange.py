@@ -6,7 +6,7 @@ Pure ASGI, so that a caller's leaving is seen while the app works: the app's tas
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,10 +24,12 @@ from chassis.errors import (
     Overloaded,
     PayloadTooLarge,
 )
+from chassis.http.access import Callers
 from chassis.http.connections import Upload, UploadBudget, address_of
 from chassis.http.problems import problem_response, read_problem_kind
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import read_scope, scoped
+from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics, known_method
 from chassis.telemetry.spans import (
     TRACE_ID,
@@ -57,22 +59,6 @@ _SERVER_ERROR = 500
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeLimits:
-    """`default_deadline_ms` is for callers that send none; `max_body_bytes` bounds what is read.
-
-    `hard_stop_ms`: no caller gets more, whatever its header says.
-    `trust_remote_sampling`: whether a trace is kept is the caller's to say; not where callers are strangers.
-    `takes_scopes`: callers say on whose behalf they ask (`chassis.scope`); the same.
-    """
-
-    default_deadline_ms: int
-    hard_stop_ms: int
-    max_body_bytes: int
-    trust_remote_sampling: bool = True
-    takes_scopes: bool = False
-
-
 @dataclass
 class _Exchange:
     """The state of one request. `unread`: why no more of it can be read."""
@@ -97,24 +83,24 @@ class ExchangeMiddleware:
     def __init__(
         self,
         app: ASGIApp,
-        limits: ExchangeLimits,
+        settings: AppSettings,
         metrics: Metrics,
         uploads: UploadBudget,
-        tenant_of: Callable[[Scope], str] = lambda _: "",
+        callers: Callers,
     ) -> None:
         self._app = app
-        self._limits = limits
+        self._settings = settings
         self._uploads = uploads
-        self._tenant_of = tenant_of
+        self._callers = callers
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        exchange = _begin(scope, self._limits.trust_remote_sampling)
+        exchange = _begin(scope, self._settings.trust_remote_sampling)
         self._metrics.begin()
-        method, at_the_edge = known_method(scope["method"]), not self._limits.trust_remote_sampling
+        method, at_the_edge = known_method(scope["method"]), not self._settings.trust_remote_sampling
         traced = exchange_span(self._metrics.service, method, exchange.caller, at_the_edge=at_the_edge)
         with nullcontext(INVALID_SPAN) if scope["path"] in _UNTRACED else traced as exchange.span:
             try:
@@ -126,17 +112,18 @@ class ExchangeMiddleware:
 
     async def _run(self, scope: Scope, receive: Receive, send: Send, exchange: _Exchange) -> None:
         try:
-            deadline = _deadline(exchange.headers, self._limits)
+            deadline = _deadline(exchange.headers, self._settings)
             exchange.deadline = deadline
             named = _text(exchange.headers, _SCOPE)
             with (
-                scoped(read_scope(named) if self._limits.takes_scopes and named else ""),
+                scoped(read_scope(named) if self._callers.name_scopes and named else ""),
                 ExitStack() as ended,  # what a route has to be done once the reply is sent, or not wanted
             ):
                 state = {"trace_id": exchange.trace_id, "deadline": deadline, "ended": ended}
                 scope.setdefault("state", {}).update(state)
                 deadline.require()
                 self._find_room(scope, exchange)
+                self._callers.check(scope)
                 await self._run_watched(scope, receive, send, exchange, deadline)
         except LoreglassError as error:
             exchange.failure = error
@@ -150,12 +137,12 @@ class ExchangeMiddleware:
         """Refuse a body that is declared too large; count a large one among those of all requests."""
         declared = _text(exchange.headers, _LENGTH) or "0"
         size = int(declared) if declared.isdecimal() else 0
-        if size > self._limits.max_body_bytes:
-            raise PayloadTooLarge(_too_large(self._limits.max_body_bytes))
+        if size > self._settings.max_body_bytes:
+            raise PayloadTooLarge(_too_large(self._settings.max_body_bytes))
         if size > _SMALL_BODY or _CODING in exchange.headers:
-            host = scope["client"][0] if scope.get("client") else ""
-            give_up = partial(_give_up, exchange)
-            exchange.upload = self._uploads.open(address_of(host), size, give_up, self._tenant_of(scope))
+            address = address_of(scope["client"][0] if scope.get("client") else "")
+            tenant = self._callers.tenant_of(scope)
+            exchange.upload = self._uploads.open(address, size, partial(_give_up, exchange), tenant)
 
     async def _run_watched(
         self, scope: Scope, receive: Receive, send: Send, exchange: _Exchange, deadline: Deadline
@@ -184,8 +171,8 @@ class ExchangeMiddleware:
                     break
                 size = len(message.get("body", b""))
                 read += size
-                if read > self._limits.max_body_bytes:
-                    raise PayloadTooLarge(_too_large(self._limits.max_body_bytes))
+                if read > self._settings.max_body_bytes:
+                    raise PayloadTooLarge(_too_large(self._settings.max_body_bytes))
                 if exchange.upload is not None:
                     exchange.upload.receive(size, more=message.get("more_body", False))
                 await inbox.put(message)
@@ -276,13 +263,13 @@ def _give_up(exchange: _Exchange) -> None:
     exchange.app_scope.cancel()
 
 
-def _deadline(headers_read: Mapping[bytes, bytes], limits: ExchangeLimits) -> Deadline:
+def _deadline(headers_read: Mapping[bytes, bytes], settings: AppSettings) -> Deadline:
     text = _text(headers_read, _DEADLINE)
     if text is None:
-        return Deadline.after_ms(limits.default_deadline_ms)
+        return Deadline.after_ms(settings.default_deadline_ms)
     if not text.isdecimal() or len(text) > 9:
         raise MalformedRequest(f"{headers.DEADLINE} must be a whole number of milliseconds.")
-    return Deadline.after_ms(min(int(text), limits.hard_stop_ms))
+    return Deadline.after_ms(min(int(text), settings.longest_exchange_ms))
 
 
 def _too_large(limit: int) -> str:

@@ -15,7 +15,6 @@ import anyio
 import structlog
 import uvicorn
 from fastapi import FastAPI
-from starlette.types import Message, Receive, Scope, Send
 
 from chassis.errors import LoreglassError
 from chassis.http.connections import ConnectionLimits, Connections, connections_allowed
@@ -68,41 +67,19 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-class _Starting:
-    """An app whose failure to start is kept, where uvicorn would print a traceback and forget it."""
-
-    def __init__(self, app: FastAPI) -> None:
-        self._app = app
-        self.failure: Exception | None = None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_short(message: Message) -> None:
-            failed = message["type"] == "lifespan.startup.failed"
-            await send({"type": message["type"]} if failed else message)
-
-        try:
-            await self._app(scope, receive, send_short)
-        except Exception as error:
-            self.failure = error
-            raise
-
-
 class _Server(uvicorn.Server):
     """uvicorn without its signal handlers: the process has one set for all of its servers."""
 
     def __init__(self, bound: BoundApp, allowed: int) -> None:
         self._bound = bound
-        self._app = _Starting(bound.app)
+        self._failure: Exception | None = None
         self._register = getattr(bound.app.state, "connections", Connections(ConnectionLimits()))
         self._register.fit(allowed)
         self._stopping = anyio.Event()
         super().__init__(
             uvicorn.Config(
-                self._app,
+                bound.app,
+                lifespan="off",
                 http=cast(type[asyncio.Protocol], partial(BoundedProtocol, connections=self._register)),
                 ws="none",
                 log_config=None,
@@ -114,20 +91,25 @@ class _Server(uvicorn.Server):
 
     async def run_bound(self) -> None:
         """Serve until `stop`. Does not raise if the app does not start: `wait_until_up` does."""
+        app = self._bound.app
         try:
-            await self.serve([self._bound.listener])
-        except SystemExit:  # how uvicorn says that the app did not start; the others would not hear of it
-            self.should_exit = True
-            self._bound.listener.close()
+            async with app.router.lifespan_context(app):
+                await self.serve([self._bound.listener])
+        except Exception as error:
+            self._failure = error
+            if self.started or not isinstance(error, _EXPLAINED):
+                log.error("stop_failed" if self.started else "start_failed", app=app.title, exc_info=error)
         finally:
+            self._bound.listener.close()
             if self._bound.tls is not None:
                 self._bound.tls.listener.close()
 
     async def wait_until_up(self) -> None:
         """Raises `CannotStart`."""
         while not self.started:
-            if self.should_exit:
-                raise _cannot_start(self._bound.app.title, self._app.failure) from self._app.failure
+            if self._failure is not None:
+                reason = sentence_of(self._failure)
+                raise CannotStart(f"{self._bound.app.title} could not start: {reason}.") from self._failure
             await anyio.sleep(0.01)
 
     def stop(self) -> None:
@@ -179,14 +161,6 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
                 server.stop()
     if failure is not None:
         raise failure
-
-
-def _cannot_start(title: str, failure: Exception | None) -> CannotStart:
-    if failure is None:
-        return CannotStart(f"{title} could not start; see the log above.")
-    if not isinstance(failure, _EXPLAINED):
-        log.error("start_failed", app=title, exc_info=failure)
-    return CannotStart(f"{title} could not start: {sentence_of(failure)}.")
 
 
 async def until_signalled() -> None:

@@ -144,7 +144,8 @@ class EdgeStore:
             with source.writing:
                 source.shard.flush()
                 copy_folder(source.folder / "shard", building / "shard")
-        replace_text(building / "schema.json", json.dumps(dataclasses.asdict(schema)))
+        stored = {**dataclasses.asdict(schema), "idf": schema.sparse}  # earlier releases read `idf`
+        replace_text(building / "schema.json", json.dumps(stored))
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
         require_schema(self._version(name).schema, schema, whole=whole)

@@ -31,7 +31,7 @@ Fields = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class CollectionSchema:
-    """`dense`: vector name -> size (cosine distance); `sparse`: names; IDF is applied to those in `idf`.
+    """`dense`: vector name -> size (cosine distance); `sparse`: names, each with IDF applied.
 
     The store's IDF of a dimension is ln((N - n + 0.5) / (n + 0.5) + 1) with n of N points holding it.
     `keywords`: payload fields that points are looked up by. `encoder` names the model that makes
@@ -40,7 +40,6 @@ class CollectionSchema:
 
     dense: Mapping[str, int] = field(default_factory=dict)
     sparse: tuple[str, ...] = ()
-    idf: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     encoder: str = ""
 
@@ -56,7 +55,7 @@ class StoredPoint:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPoint:
-    """A search result; `score` is cosine similarity, the sparse dot product or the fused score."""
+    """A search result; `score` is cosine similarity, the dot product by IDF or the fused score."""
 
     id: str
     score: float

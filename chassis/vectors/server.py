@@ -15,7 +15,6 @@ from chassis.vectors.port import (
     Fields,
     Prefetch,
     ScoredPoint,
-    SparseVector,
     StoredPoint,
     Vector,
     sort_fused,
@@ -42,7 +41,6 @@ from chassis.vectors.server_client import (
     readable,
     search_params,
     server_vector,
-    sparse_params,
 )
 
 _LOOK_S = 1.0
@@ -133,7 +131,9 @@ class ServerStore:
             self._client.create_collection,
             name,
             vectors_config=dense_params(schema),
-            sparse_vectors_config=sparse_params(schema),
+            sparse_vectors_config={
+                name: models.SparseVectorParams(modifier=models.Modifier.IDF) for name in schema.sparse
+            },
             hnsw_config=models.HnswConfigDiff(m=0),  # built once, when everything is written
             metadata={STATE: "building", **_schema_metadata(schema)},
         )
@@ -159,13 +159,11 @@ class ServerStore:
         metadata = config.metadata or {}
         actual = CollectionSchema(
             dense={vector: each.size for vector, each in dense.items()},
-            sparse=tuple(sorted(sparse)),
-            idf=tuple(sorted(key for key, each in sparse.items() if each.modifier == models.Modifier.IDF)),
+            sparse=tuple(sorted(key for key, each in sparse.items() if each.modifier == models.Modifier.IDF)),
             keywords=tuple(map(str, metadata.get(KEYWORDS, ()))),
             encoder=str(metadata.get(ENCODER, "")),
         )
-        ordered = replace(schema, sparse=tuple(sorted(schema.sparse)), idf=tuple(sorted(schema.idf)))
-        require_schema(actual, ordered, whole=whole)
+        require_schema(actual, replace(schema, sparse=tuple(sorted(schema.sparse))), whole=whole)
 
     def drop(self, name: str) -> None:
         aliases = read_aliases(self._client)
@@ -271,7 +269,7 @@ class ServerStore:
     def search(
         self, name: str, vector: str, query: Vector, limit: int, *, exact: bool = False
     ) -> list[ScoredPoint]:
-        params = models.SearchParams(exact=True) if exact else self._params_for(query)
+        params = models.SearchParams(exact=True) if exact else self._params
         client, timeout = (self._patient, PATIENT_S) if exact else (self._client, None)
         return query_points(
             client,
@@ -296,7 +294,7 @@ class ServerStore:
                     query=server_vector(query),
                     using=vector,
                     limit=depth,
-                    params=self._params_for(query),
+                    params=self._params,
                 )
                 for vector, query in prefetches
             ],
@@ -329,9 +327,6 @@ class ServerStore:
         self._copying.close()
         self._client.close()
         self._patient.close()
-
-    def _params_for(self, query: Vector) -> models.SearchParams | None:
-        return None if isinstance(query, SparseVector) else self._params
 
 
 def _schema_metadata(schema: CollectionSchema) -> dict[str, Any]:

@@ -113,14 +113,6 @@ def search_params() -> models.SearchParams:
     return models.SearchParams(hnsw_ef=SEARCH_BREADTH, quantization=rescored)
 
 
-def sparse_params(schema: CollectionSchema) -> dict[str, models.SparseVectorParams]:
-    """Return the sparse vectors, with Qdrant's inverse document frequency if the schema asks for it."""
-    return {
-        name: models.SparseVectorParams(modifier=models.Modifier.IDF if name in schema.idf else None)
-        for name in schema.sparse
-    }
-
-
 def server_vector(vector: Vector) -> list[float] | models.SparseVector:
     """A vector as qdrant-client sends it."""
     if isinstance(vector, SparseVector):

@@ -190,9 +190,8 @@ class Versions:
 
 def _schema(folder: Path) -> CollectionSchema:
     stored = json.loads((folder / "schema.json").read_bytes())
-    tuples = {name: tuple(stored[name]) for name in ("sparse", "idf", "keywords")}
     encoder = stored.get("encoder", "")  # collections of before there were encoders do not have it
-    return CollectionSchema(stored["dense"], **tuples, encoder=encoder)
+    return CollectionSchema(stored["dense"], tuple(stored["sparse"]), tuple(stored["keywords"]), encoder)
 
 
 def read_aliases(path: Path) -> dict[str, str]:
@@ -242,10 +241,7 @@ def create_shard(folder: Path, schema: CollectionSchema) -> None:
         )
         for name, size in schema.dense.items()
     }
-    sparse = {
-        name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf if name in schema.idf else None)
-        for name in schema.sparse
-    }
+    sparse = {name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf) for name in schema.sparse}
     shard = edge.EdgeShard.create(str(folder), edge.EdgeConfig(vectors=dense, sparse_vectors=sparse))
     for keyword in schema.keywords:
         shard.update(edge.UpdateOperation.create_field_index(keyword, edge.PayloadSchemaType.Keyword))

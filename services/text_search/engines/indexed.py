@@ -46,11 +46,9 @@ class IndexedTextSearch:
         self._uses_terms, self._rank_constant = terms, rank_constant
         self._seeing = encoder if isinstance(encoder, RemoteSeeingEncoder) else None
         self._picture_side = picture_side
-        sparse = (TERMS,) if terms else ()
         self.schema = CollectionSchema(
             dense={MEANING: encoder.size} if encoder else {},
-            sparse=sparse,
-            idf=sparse,
+            sparse=(TERMS,) if terms else (),
             keywords=KEYWORDS,
             encoder=encoder.name if encoder else "",
         )

@@ -1,19 +1,20 @@
 """Bodies and forms of requests are bounded before they are read."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import anyio
 import httpx
 import pytest
-from fastapi import APIRouter, FastAPI, Form, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.routing import APIRoute
-from httpx import ASGITransport, AsyncClient
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel, ValidationError, field_validator
 
-from chassis.errors import LoreglassError, problem_of
+from chassis.http.app import create_app
 from chassis.http.bodies import Router, read_form, read_pictured, takes_json
 from chassis.json_text import JsonLimits
 from chassis.settings import AppSettings
@@ -28,17 +29,9 @@ class Names(BaseModel):
     names: list[str]
 
 
-def app_of(router: APIRouter) -> FastAPI:
-    from chassis.http.app import create_app
-
-    async def never(app: FastAPI) -> None:  # pragma: no cover - no test enters it
-        raise NotImplementedError
-
-    return create_app("probe", AppSettings(), [router], never, Metrics("probe"))  # type: ignore[arg-type]
-
-
 def client_of(router: APIRouter) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app_of(router)), base_url="http://probe")
+    app = create_app("probe", AppSettings(), [router], lambda _: nullcontext(), Metrics("probe"))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://probe")
 
 
 def naming_router() -> APIRouter:
@@ -111,20 +104,10 @@ def test_every_route_of_every_app_is_of_our_router(name: str) -> None:
 @pytest.mark.parametrize("name", APPS)
 def test_every_reference_of_an_openapi_document_leads_somewhere(name: str) -> None:
     described = document(name)
-
-    def check(node: Any) -> None:
-        if isinstance(node, dict):
-            for key, each in node.items():
-                if key == "$ref":
-                    result: Any = described
-                    for part in each.removeprefix("#/").split("/"):
-                        result = result[part]
-                check(each)
-        elif isinstance(node, list):
-            for each in node:
-                check(each)
-
-    check(described)
+    references = re.findall(r'"\$ref": "(.*?)"', json.dumps(described))
+    assert set(references) <= {
+        f"#/components/schemas/{schema}" for schema in described["components"]["schemas"]
+    }
 
 
 @pytest.mark.parametrize(
@@ -135,19 +118,13 @@ def test_every_reference_of_an_openapi_document_leads_somewhere(name: str) -> No
         * (MOST_FILES // 60 + 1),
         [{"role": "user", "content": [{"type": "text", "text": "a"}] * 100}],
         [{"role": "user", "content": "a"}] * 2_000,
+        [1] * 1_000,
     ],
-    ids=["characters", "photos", "parts", "messages"],
+    ids=["characters", "photos", "parts", "messages", "no messages"],
 )
 def test_a_chat_holds_what_a_conversation_holds(messages: list[Any]) -> None:
-    with pytest.raises(ValueError, match="messages"):
+    with pytest.raises(ValidationError, match="messages") as caught:
         ChatRequest.model_validate({"model": "loreglass", "messages": messages})
-
-
-def test_validation_stops_at_the_first_wrong_message() -> None:
-    from pydantic import ValidationError
-
-    with pytest.raises(ValidationError) as caught:
-        ChatRequest.model_validate({"model": "loreglass", "messages": [1] * 1_000})
     assert caught.value.error_count() == 1
 
 
@@ -200,19 +177,16 @@ END = b"--XX--\r\n"
 
 
 async def sent(body: bytes, kind: str = "multipart/form-data; boundary=XX") -> tuple[int, list[str]]:
-    app = FastAPI()
+    router = Router()
 
-    @app.post("/")
+    @router.post("/")
     async def names(request: Request) -> list[str]:
         async with read_form(request, max_files=1, max_fields=2, max_part_size=64) as form:
             return list(form)
 
-    async with AsyncClient(transport=ASGITransport(app), base_url="http://here") as client:
-        try:
-            reply = await client.post("/", content=body, headers={"Content-Type": kind} if kind else {})
-        except LoreglassError as error:
-            return problem_of(error).status, []
-    return reply.status_code, reply.json()
+    async with client_of(router) as client:
+        reply = await client.post("/", content=body, headers={"Content-Type": kind} if kind else {})
+    return reply.status_code, reply.json() if reply.is_success else []
 
 
 async def test_a_whole_form_has_its_parts() -> None:

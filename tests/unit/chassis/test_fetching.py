@@ -82,14 +82,15 @@ async def test_the_address_that_was_checked_is_the_one_that_is_connected_to(host
 
 
 @pytest.mark.parametrize(
-    "url", ["", "red.jpg", "/etc/passwd", "file:///etc/passwd", "ftp://a.example/b", "http://", "data:,x"]
+    ("url", "words"),
+    [
+        *((url, "URL") for url in ("", "red.jpg", "/etc/passwd", "file:///etc/passwd", "ftp://a.example/b")),
+        *(("http://", "URL"), ("data:,x", "URL"), ("http://a.example/" + "x" * 5000, "longer")),
+        ("http://127.0.0.1:1/a.jpg", "cannot be reached"),
+    ],
 )
-async def test_what_is_no_web_address_is_refused(url: str) -> None:
-    assert "URL" in await why(url)
-
-
-async def test_a_very_long_address_is_refused() -> None:
-    assert "longer" in await why("http://a.example/" + "x" * 5000)
+async def test_what_cannot_be_fetched_is_refused_with_a_sentence(url: str, words: str) -> None:
+    assert words in await why(url)
 
 
 @pytest.mark.parametrize(
@@ -115,10 +116,6 @@ async def test_a_host_that_misbehaves_is_given_up_with_a_sentence(
 async def test_a_busy_host_is_asked_again_when_it_says_so(host: Host) -> None:
     assert await fetcher().fetch(f"{host.url}/busy") == picture("gold")
     assert host.requests["/busy"] == 3
-
-
-async def test_a_host_that_is_not_there_is_a_sentence() -> None:
-    assert "cannot be reached" in await why("http://127.0.0.1:1/a.jpg")
 
 
 async def test_a_name_that_nobody_knows_is_a_sentence() -> None:

@@ -14,6 +14,7 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.http.remote import RemoteServer, in_index_order, unit_vector
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
+from tests.live import closed_port
 from tests.loopback import taking_posts
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +38,12 @@ def reply(status: int, body: bytes, **headers: str) -> Handle:
     return handle
 
 
+def post(handle: Handle) -> Any:
+    """The reply to an empty body."""
+    with server(handle) as url, closing(RemoteServer(url)) as remote:
+        return remote.post("/x", {})
+
+
 def test_the_body_the_key_and_the_path_arrive() -> None:
     seen: list[tuple[str, str | None, dict[str, object]]] = []
 
@@ -55,42 +62,28 @@ def test_the_body_the_key_and_the_path_arrive() -> None:
 def test_a_busy_server_is_overloaded_and_says_when_to_come_back(
     status: int, retry_after: str, seconds: float
 ) -> None:
-    with (
-        server(reply(status, b"{}", Retry_After=retry_after)) as url,
-        closing(RemoteServer(url)) as remote,
-        pytest.raises(Overloaded) as caught,
-    ):
-        remote.post("/x", {})
+    with pytest.raises(Overloaded) as caught:
+        post(reply(status, b"{}", Retry_After=retry_after))
     assert caught.value.retry_after_s == seconds
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 404, 500])
 def test_any_other_refusal_names_the_status_and_nothing_of_its_body(status: int) -> None:
     body = b'{"error": "/srv/weights is missing at 10.0.0.3"}'
-    with (
-        server(reply(status, body, Location="http://10.0.0.3/")) as url,
-        closing(RemoteServer(url)) as remote,
-        pytest.raises(DependencyUnavailable, match=str(status)) as caught,
-    ):
-        remote.post("/x", {})
+    with pytest.raises(DependencyUnavailable, match=str(status)) as caught:
+        post(reply(status, body, Location="http://10.0.0.3/"))
     assert "10.0.0.3" not in caught.value.detail
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"\xff\xfe", b'{"a": ', b"[" * 100_000])
 def test_a_reply_that_is_not_json_is_a_broken_one(body: bytes) -> None:
-    with (
-        server(reply(200, body)) as url,
-        closing(RemoteServer(url)) as remote,
-        pytest.raises(DependencyUnavailable, match="another shape"),
-    ):
-        remote.post("/x", {})
+    with pytest.raises(DependencyUnavailable, match="another shape"):
+        post(reply(200, body))
 
 
 def test_nobody_at_the_address_is_an_unavailable_dependency() -> None:
-    with server(reply(200, b"{}")) as url:
-        pass
     with (
-        closing(RemoteServer(url)) as remote,
+        closing(RemoteServer(closed_port())) as remote,
         pytest.raises(DependencyUnavailable, match="cannot be reached"),
     ):
         remote.post("/x", {})

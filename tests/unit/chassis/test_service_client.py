@@ -7,7 +7,6 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 from fastapi import FastAPI
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -15,10 +14,10 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.http.calls import Form, ServiceClient, http_client
 from chassis.http.client import ExchangeError
 from chassis.http.problems import PROBLEM_JSON, problem_response
-from chassis.resilience.breaker import Breaker, BreakerState, RetryBudget
+from chassis.resilience.breaker import Breaker, RetryBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
-from chassis.resilience.guard import Guard, GuardEvent
+from chassis.resilience.guard import Guard
 from contracts import headers
 from contracts.operations import Health
 from tests.live import closed_port, live
@@ -29,13 +28,7 @@ from tests.unit.chassis.test_connection_pool import serving
 pytestmark = pytest.mark.anyio
 
 
-class Length(BaseModel):
-    """What `/length` replies."""
-
-    bytes: int
-
-
-def after(milliseconds: float) -> Deadline:
+def after(milliseconds: float = 20_000) -> Deadline:
     return Deadline.after_ms(milliseconds)
 
 
@@ -60,7 +53,7 @@ async def service_that_replies(reply: Response) -> AsyncIterator[ServiceClient]:
 async def test_the_time_to_come_back_comes_along() -> None:
     async with service_that_replies(problem_response(Overloaded(retry_after_s=7), None)) as service:
         with pytest.raises(Overloaded) as caught:
-            await service.get("/health/ready", Health, after(20_000))
+            await service.get("/health/ready", Health, after())
     assert caught.value.retry_after_s == 7
 
 
@@ -79,7 +72,7 @@ async def test_the_time_to_come_back_comes_along() -> None:
 async def test_a_reply_outside_the_contract_is_an_unavailable_dependency(reply: Response) -> None:
     async with service_that_replies(reply) as service:
         with pytest.raises(DependencyUnavailable) as caught:
-            await service.get("/health/ready", Health, after(20_000))
+            await service.get("/health/ready", Health, after())
     assert "127.0.0.1" not in caught.value.detail
     assert "http" not in caught.value.detail
 
@@ -88,7 +81,7 @@ async def test_a_refused_connection_is_an_unavailable_dependency() -> None:
     nobody = closed_port()
     async with service_at(nobody) as service:
         with pytest.raises(DependencyUnavailable) as caught:
-            await service.get("/health/ready", Health, after(20_000))
+            await service.get("/health/ready", Health, after())
     assert nobody.rpartition(":")[2] not in caught.value.detail
 
 
@@ -116,16 +109,9 @@ async def test_no_call_is_made_after_the_deadline() -> None:
 ASKED = Health(status="ok")
 
 
-class Watched:
-    """A guard for reads, and what it told."""
-
-    def __init__(self, retries: RetryBudget | None) -> None:
-        self.events: list[GuardEvent] = []
-        self.gate = Gate("probe", 4, 8)
-        self.breaker = Breaker(open_s=60.0)
-        self.guard = Guard(
-            "probe", breaker=self.breaker, gate=self.gate, retries=retries, observe=self.events.append
-        )
+def guard(breaker: Breaker) -> Guard:
+    """A guard for reads."""
+    return Guard("probe", breaker=breaker, gate=Gate("probe", 4, 8), retries=RetryBudget())
 
 
 async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
@@ -137,23 +123,22 @@ async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
             raise ExchangeError
         return Scripted(b'{"status":"ok"}')
 
-    service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", Watched(RetryBudget()).guard)
-    await service.send("POST", "/read", Form(fields={"a": "b"}), Health, after(20_000))
+    service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", guard(Breaker()))
+    await service.send("POST", "/read", Form(fields={"a": "b"}), Health, after())
     assert deadlines_ms[1] <= deadlines_ms[0] - 9
 
 
 async def test_who_asks_whether_a_service_is_well_passes_an_open_breaker() -> None:
-    watched = Watched(RetryBudget())
-    while (permit := watched.breaker.admit()) is not None:
-        watched.breaker.failed(permit)
-    assert watched.breaker.state is BreakerState.OPEN
+    breaker = Breaker(open_s=60.0)
+    while (permit := breaker.admit()) is not None:
+        breaker.failed(permit)
     async with (
         live(probe_app(Witness())) as client,
-        service_at(str(client.base_url), watched.guard) as service,
+        service_at(str(client.base_url), guard(breaker)) as service,
     ):
-        assert (await service.get("/health/live", Health, after(20_000))).status == "ok"
+        assert (await service.get("/health/live", Health, after())).status == "ok"
         with pytest.raises(DependencyUnavailable):
-            await service.send("POST", "/length", ASKED, Length, after(20_000))
+            await service.send("POST", "/length", ASKED, Health, after())
 
 
 async def test_a_call_waits_for_its_share_of_a_card() -> None:
@@ -166,7 +151,7 @@ async def test_a_call_waits_for_its_share_of_a_card() -> None:
         return Scripted(b'{"status":"ok"}')
 
     service = ServiceClient(ScriptedHttp(handle), "probe", "http://probe", guard)
-    await service.send("POST", "/read", ASKED, Health, after(20_000), weight_ms=20)
-    await service.send("POST", "/read", Form(fields={"a": "b"}), Health, after(20_000), weight_ms=30)
-    await service.send("POST", "/read", ASKED, Health, after(20_000))
+    await service.send("POST", "/read", ASKED, Health, after(), weight_ms=20)
+    await service.send("POST", "/read", Form(fields={"a": "b"}), Health, after(), weight_ms=30)
+    await service.send("POST", "/read", ASKED, Health, after())
     assert in_use == [20, 30, 0]

@@ -8,6 +8,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,102 +22,7 @@ from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
 from chassis.vectors.versions import Versions
 from tests.virtual_time import ManualClock
 
-SCHEMA = CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",))
-
-
-def point(number: int) -> StoredPoint:
-    identity = f"00000000-0000-0000-0000-{number:012d}"
-    return StoredPoint(identity, {"terms": SparseVector((1,), (1.0,))}, {"url": "u"})
-
-
-def test_a_copy_that_a_crash_cut_short_is_not_a_collection(tmp_path: Path) -> None:
-    EdgeStore(tmp_path).close()
-    (tmp_path / "collections" / ".building-1234" / "shard").mkdir(parents=True)
-    store = EdgeStore(tmp_path)
-    assert store.collections() == []
-    assert list((tmp_path / "collections").iterdir()) == []
-    store.close()
-
-
-def test_a_second_opener_is_told_that_the_store_is_taken(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path)
-    with pytest.raises(DependencyUnavailable):
-        EdgeStore(tmp_path)
-    store.close()
-    EdgeStore(tmp_path).close()
-
-
-def test_an_idle_copy_takes_little_disk(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path)
-    store.create("v1", SCHEMA)
-    store.create("v2", SCHEMA, base="v1")
-    used = sum(path.stat().st_blocks * 512 for path in (tmp_path / "collections" / "v2").rglob("*"))
-    assert used < 32 << 20  # as its size says: some 200 MB
-    store.close()
-
-
-def test_a_copy_reads_no_holes(tmp_path: Path) -> None:
-    (tmp_path / "source").mkdir()
-    with open(tmp_path / "source" / "file", "wb") as file:
-        file.write(b"a")
-        file.seek(2**27)
-        file.write(b"b")
-        file.truncate(2**28)
-    before = bytes_read()
-    copy_folder(tmp_path / "source", tmp_path / "copy")
-    assert bytes_read() - before < 2**22
-    with open(tmp_path / "copy" / "file", "rb") as copied:
-        assert copied.read(2) == b"a\0"
-        copied.seek(2**27 - 1)
-        assert copied.read(3) == b"\0b\0"
-        assert copied.seek(0, os.SEEK_END) == 2**28
-
-
-def bytes_read() -> int:
-    """By this process so far, holes included."""
-    return int(Path("/proc/self/io").read_text().split()[1])
-
-
-def test_searches_go_on_while_versions_are_written_published_and_dropped(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path)
-    store.create("v0", SCHEMA)
-    store.upsert("v0", [point(0)])
-    store.publish("pages", "v0")
-    done = threading.Event()
-    failures: list[Exception] = []
-    counts: list[int] = []
-
-    def search_until_done() -> None:
-        try:
-            while not done.wait(0.002):
-                counts.append(len(store.search("pages", "terms", SparseVector((1,), (1.0,)), 100)))
-        except Exception as error:  # noqa: BLE001 - a thread must hand its failure to the test
-            failures.append(error)
-
-    readers = [threading.Thread(target=search_until_done) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    for version in range(1, 4):
-        store.create(f"v{version}", SCHEMA, base="pages")
-        store.upsert(f"v{version}", [point(version)])
-        store.publish("pages", f"v{version}")
-        store.drop(f"v{version - 1}")
-    done.set()
-    for reader in readers:
-        reader.join()
-    assert failures == []
-    assert set(counts) <= set(range(1, 5))
-    assert [info.points for info in store.collections()] == [4]
-    store.close()
-
-
-def test_nothing_published_is_lost_or_half_wherever_an_indexing_is_stopped() -> None:
-    """A process of its own: it forks. The long form: `python -m tests.unit.vectors.killing`."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-m", "tests.unit.vectors.killing", "41", "1"]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "stopped, whole" in ran.stdout
+SCHEMA = CollectionSchema(sparse=("terms",), keywords=("url",))
 
 
 EVERY = SparseVector((1000,), (1.0,))
@@ -144,9 +50,79 @@ def count_points(store: EdgeStore, alias: str = "pages") -> int:
     return len(store.search(alias, "terms", EVERY, 500))
 
 
-def copy(source: Path, target: Path) -> None:
-    """Without syncing."""
-    subprocess.run(["cp", "-a", "--sparse=always", source, target], check=True)
+def test_a_copy_that_a_crash_cut_short_is_not_a_collection(tmp_path: Path) -> None:
+    (tmp_path / "collections" / ".building-1234" / "shard").mkdir(parents=True)
+    with opened(tmp_path) as store:
+        assert store.collections() == []
+        assert list((tmp_path / "collections").iterdir()) == []
+
+
+def test_a_second_opener_is_told_that_the_store_is_taken(tmp_path: Path) -> None:
+    with opened(tmp_path), pytest.raises(DependencyUnavailable):
+        EdgeStore(tmp_path)
+    EdgeStore(tmp_path).close()
+
+
+def test_a_copy_reads_no_holes(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    with open(tmp_path / "source" / "file", "wb") as file:
+        file.write(b"a")
+        file.seek(2**27)
+        file.write(b"b")
+        file.truncate(2**28)
+    before = bytes_read()
+    copy_folder(tmp_path / "source", tmp_path / "copy")
+    assert bytes_read() - before < 2**22
+    assert allocated(tmp_path / "copy") < 2**22
+    with open(tmp_path / "copy" / "file", "rb") as copied:
+        assert copied.read(2) == b"a\0"
+        copied.seek(2**27 - 1)
+        assert copied.read(3) == b"\0b\0"
+        assert copied.seek(0, os.SEEK_END) == 2**28
+
+
+def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def bytes_read() -> int:
+    """By this process so far, holes included."""
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def test_searches_go_on_while_versions_are_written_published_and_dropped(tmp_path: Path) -> None:
+    done = threading.Event()
+
+    def search_until_done(store: EdgeStore) -> set[int]:
+        counts = set[int]()
+        while not done.wait(0.002):
+            counts.add(count_points(store))
+        return counts
+
+    with opened(tmp_path) as store, ThreadPoolExecutor(2) as readers:
+        store.create("v0", SCHEMA)
+        store.upsert("v0", points(0, 1))
+        store.publish("pages", "v0")
+        reading = [readers.submit(search_until_done, store) for _ in range(2)]
+        try:
+            for version in range(1, 4):
+                store.create(f"v{version}", SCHEMA, base="pages")
+                store.upsert(f"v{version}", points(version, version + 1))
+                store.publish("pages", f"v{version}")
+                store.drop(f"v{version - 1}")
+        finally:
+            done.set()
+        assert set[int]().union(*(each.result() for each in reading)) <= {1, 2, 3, 4}
+        assert [info.points for info in store.collections()] == [4]
+
+
+def test_nothing_published_is_lost_or_half_wherever_an_indexing_is_stopped() -> None:
+    """A process of its own: it forks. The long form: `python -m tests.unit.vectors.killing`."""
+    ran = run_python("-m", "tests.unit.vectors.killing", "41", "1")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "stopped, whole" in ran.stdout
 
 
 @pytest.fixture(scope="module")
@@ -168,8 +144,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(built: Path, tmp_path: Path) -> Path:
-    """A copy of what was built."""
-    copy(built, tmp_path / "store")
+    """A copy of what was built, without syncing."""
+    subprocess.run(["cp", "-a", "--sparse=always", built, tmp_path / "store"], check=True)
     return tmp_path / "store"
 
 
@@ -334,9 +310,7 @@ def test_indexing_on_a_disk_that_fills_up_ends_in_a_sentence(tmp_path: Path) -> 
     if mounted.returncode:
         pytest.skip("a file system cannot be mounted here")
     try:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        command = [sys.executable, "-c", FILL, str(disk)]
-        filled = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        filled = run_python("-c", FILL, str(disk))
         assert filled.returncode == 0, (filled.returncode, filled.stderr)
         assert "make room" in filled.stdout
         assert filled.stdout.split()[-1] == "50"

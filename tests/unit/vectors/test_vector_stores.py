@@ -24,7 +24,7 @@ from chassis.vectors.port import (
 )
 from chassis.vectors.server import ServerStore
 
-SCHEMA = CollectionSchema(dense={"look": 4}, sparse=("terms", "plain"), idf=("terms",), keywords=("url",))
+SCHEMA = CollectionSchema(dense={"look": 4}, sparse=("terms", "plain"), keywords=("url",))
 
 
 def point_id(number: int) -> str:
@@ -84,13 +84,6 @@ def test_a_rare_term_weighs_its_inverse_document_frequency(store: VectorStore) -
     assert match[0].payload["number"] == 3
     assert match[0].score == pytest.approx(2 * rare + common, rel=1e-5)
     assert [each.score for each in match[1:]] == pytest.approx([common] * 4, rel=1e-5)
-
-
-def test_a_sparse_vector_without_idf_is_a_plain_dot_product(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(1, {1: 1.0, 7: 2.0}), point(2, {1: 3.0})])
-    match = store.search("v1", "plain", SparseVector((7, 1), (1.0, 1.0)), 5)
-    assert [each.score for each in match] == pytest.approx([3.0, 3.0])
 
 
 def test_writing_no_points_changes_nothing(store: VectorStore) -> None:
@@ -272,7 +265,7 @@ def test_another_models_vectors_are_told_apart_by_name_where_their_size_is_the_s
 @pytest.mark.parametrize(
     "part",
     [
-        CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",)),
+        CollectionSchema(sparse=("terms",), keywords=("url",)),
         CollectionSchema(dense={"look": 4}, encoder="bge-large"),
         CollectionSchema(sparse=("plain",)),
     ],
@@ -290,7 +283,6 @@ def test_a_reader_needs_only_the_vectors_that_it_reads(store: VectorStore, part:
         CollectionSchema(dense={"look": 8}, encoder="bge-large"),
         CollectionSchema(dense={"look": 4}, encoder="gte-large"),
         CollectionSchema(sparse=("words",)),
-        CollectionSchema(sparse=("plain",), idf=("plain",)),
     ],
 )
 def test_a_reader_is_told_when_what_it_reads_is_not_there(
