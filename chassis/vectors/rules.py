@@ -44,8 +44,6 @@ class Building:
             future.result(self._wait_s)
         except TimeoutError:
             return False
-        with self._lock:
-            self._under_way.pop(name, None)
         return True
 
     def is_under_way(self, name: str) -> bool:

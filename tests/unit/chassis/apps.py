@@ -27,6 +27,11 @@ class Witness:
     ran: list[str] = field(default_factory=list)
     metrics: Metrics = field(default_factory=lambda: Metrics("probe"))
 
+    def metric(self, name: str, labels: str = "") -> float:
+        """Return the value of a series; 0 if there is none."""
+        series, text = f'{name}{{{labels}service="probe"}} ', self.metrics.exposition()[0].decode()
+        return sum(float(line.removeprefix(series)) for line in text.splitlines() if line.startswith(series))
+
 
 def probe_app(witness: Witness, settings: AppSettings | None = None) -> FastAPI:
     """The app; its routes are named for what they do."""

@@ -52,13 +52,6 @@ def kind_of(reply: httpx.Response) -> str:
     return str(problem["type"]).removeprefix("urn:loreglass:problem:")
 
 
-async def in_flight(client: httpx.AsyncClient) -> float:
-    """Requests in work, the one that asks left out."""
-    lines = (await client.get("/metrics")).text.splitlines()
-    value = next(line for line in lines if line.startswith("loreglass_requests_in_flight{"))
-    return float(value.split()[-1]) - 1
-
-
 async def test_the_deadline_is_the_callers_or_the_default(client: httpx.AsyncClient) -> None:
     for sent, most in (({headers.DEADLINE: "5000"}, 5_000), ({}, AppSettings().default_deadline_ms)):
         reply = await client.get("/remaining", headers=sent)
@@ -99,7 +92,7 @@ async def test_work_is_stopped_when_its_caller_leaves(client: httpx.AsyncClient,
         await witness.started.wait()
     with anyio.fail_after(20):
         await witness.cancelled.wait()
-        while await in_flight(client):
+        while witness.metric("loreglass_requests_in_flight"):
             await anyio.lowlevel.checkpoint()
 
 

@@ -126,34 +126,35 @@ def test_an_address_is_a_host_or_what_one_caller_is_given(given: str, counted: s
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
+async def witness() -> Witness:
+    return Witness()
+
+
+@pytest.fixture
+async def client(witness: Witness) -> AsyncIterator[httpx.AsyncClient]:
     settings = AppSettings(max_body_bytes=MIB, max_upload_bytes=2 * MIB)
-    async with live(probe_app(Witness(), settings)) as made:
+    async with live(probe_app(witness, settings)) as made:
         yield made
 
 
-async def held(client: httpx.AsyncClient) -> float:
-    name = 'loreglass_upload_bytes{service="probe"} '
-    lines = (await client.get("/metrics")).text.splitlines()
-    return next(float(line.removeprefix(name)) for line in lines if line.startswith(name))
-
-
 @pytest.mark.anyio
-async def test_unfinished_uploads_are_bounded_and_gone_with_their_callers(client: httpx.AsyncClient) -> None:
+async def test_unfinished_uploads_are_bounded_and_gone_with_their_callers(
+    client: httpx.AsyncClient, witness: Witness
+) -> None:
     url = str(client.base_url)
     unfinished = head("POST", "/length", Content_Length=MIB) + b"x" * 1000
     async with connection(url) as first, connection(url) as second, connection(url) as third:
         await first.send(unfinished)
         await second.send(unfinished)
         with anyio.fail_after(20):
-            while await held(client) < 2 * MIB:
+            while witness.metric("loreglass_upload_bytes") < 2 * MIB:
                 await anyio.lowlevel.checkpoint()
         await third.send(unfinished)
         refused = await read_reply(third)
         assert (refused.status, refused.json()["type"]) == (503, "urn:loreglass:problem:overloaded")
         assert int(refused.headers["retry-after"]) >= 1
     with anyio.fail_after(20):
-        while await held(client):
+        while witness.metric("loreglass_upload_bytes"):
             await anyio.lowlevel.checkpoint()
     assert (await client.post("/length", content=b"x" * MIB)).json() == {"bytes": MIB}
 

@@ -4,7 +4,6 @@
 and opening for writing, then by SIGKILL at seeded moments of Edge's own writes, and prints a table.
 """
 
-import builtins
 import os
 import random
 import shutil
@@ -23,7 +22,7 @@ from tests.unit.vectors.test_edge_store import SCHEMA, count_points, points
 
 STOPPED = 77
 PUBLISHED, NEW = 20, 30
-_WRITES = ("fsync", "rename", "replace", "unlink", "rmdir", "mkdir")
+_WRITES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir")
 
 
 def prepare(folder: Path) -> None:
@@ -64,36 +63,26 @@ def look(folder: Path) -> None:
     store.close()
 
 
-def stop_at(number: int) -> Callable[[], int]:
-    """Have the process end before its `number`-th write; the returned function tells how many there were."""
+def stop_at(number: int) -> None:
+    """Have the process end before its `number`-th write."""
     count = 0
 
-    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            nonlocal count
-            count += 1
-            if count == number:
-                os._exit(STOPPED)
-            return function(*args, **kwargs)
+    def begin_write() -> None:
+        nonlocal count
+        count += 1
+        if count == number:
+            os._exit(STOPPED)
 
-        return call
+    def audit(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _WRITES or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
+            begin_write()
 
-    for name in _WRITES:
-        setattr(os, name, counted(getattr(os, name)))
-    opening, writing = builtins.open, counted(builtins.open)
+    def fsync(descriptor: int) -> None:
+        begin_write()
+        synced(descriptor)
 
-    def open_(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-        return (opening if mode.startswith("r") and "+" not in mode else writing)(file, mode, *args, **kwargs)
-
-    builtins.open = open_
-    path_open = Path.open
-    counting_open = counted(path_open)
-
-    def open_path(path: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
-        return (path_open if mode.startswith("r") else counting_open)(path, mode, *args, **kwargs)
-
-    Path.open = open_path  # type: ignore[method-assign]
-    return lambda: count
+    synced, os.fsync = os.fsync, fsync  # type: ignore[assignment]
+    sys.addaudithook(audit)
 
 
 def in_child(work: Callable[[], None], after_s: float | None = None) -> int:
