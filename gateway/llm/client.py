@@ -256,7 +256,7 @@ class VlmClient:
         while True:
             call.form = None if prompt.is_text else abilities.form
             call.requests += 1
-            assembly = Assembly(prompt.schema, prompt.ends_with)
+            assembly: Assembly[Value] = Assembly(prompt.schema, prompt.ends_with)
             try:
                 with self.liveness.call():
                     await self._send(request_body(prompt, model, abilities), assembly, call, deadline)

@@ -132,7 +132,7 @@ class Assembly(Generic[Value]):
     `is_complete`: what was asked for is there, whatever the model adds.
     """
 
-    schema: type[Value]
+    schema: Any
     ends_with: str = ""
     is_complete: bool = False
     finish_reason: str | None = None
@@ -140,19 +140,9 @@ class Assembly(Generic[Value]):
     _pieces: list[str] = field(default_factory=list)
     _tokens: list[Token] = field(default_factory=list)
     _length: int = 0
-    _tail: str = ""
     _refusal: bool = False
     _thoughts: bool = False
     _ends_tried: int = 0
-
-    @property
-    def is_text(self) -> bool:
-        return self.schema is str
-
-    @property
-    def _class(self) -> Any:
-        """The schema of an object."""
-        return self.schema
 
     @property
     def text(self) -> str:
@@ -171,24 +161,18 @@ class Assembly(Generic[Value]):
         if reply.cut_off or not reply.text:
             return False
         fields = read_object(reply.text)
-        return (
-            fields is None
-            or not fields.complete
-            or not fields.value.keys() <= self._class.model_fields.keys()
-        )
+        is_whole = fields is not None and fields.complete
+        return not is_whole or not fields.value.keys() <= self.schema.model_fields.keys()
 
     def add(self, chunk: ChunkWire) -> None:
         """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
         self._add_end(chunk)
         for choice in chunk.choices[:1]:
-            message = choice.delta or choice.message
-            if choice.logprobs is not None:
-                self._tokens += choice.logprobs.content or ()
-            if message is not None and message.refusal:
-                self._refusal = True
-            self._thoughts = self._thoughts or (message is not None and message.thinks)
-            if message is not None and message.content:
-                self._add_text(message.content)
+            self._tokens += choice.tokens or ()
+            if (message := choice.delta or choice.message) is not None:
+                self._refusal = self._refusal or bool(message.refusal)
+                self._thoughts = self._thoughts or message.thinks
+                self._add_text(message.content or "")
 
     def add_after(self, chunk: ChunkWire) -> bool:
         """Take an event that comes after the reply: why it ended, what it cost.
@@ -201,52 +185,40 @@ class Assembly(Generic[Value]):
         return True
 
     def _add_end(self, chunk: ChunkWire) -> None:
-        if chunk.usage is not None:
-            self.usage = chunk.usage
-        self.finish_reason = (
-            next((each.finish_reason for each in chunk.choices[:1]), None) or self.finish_reason
-        )
+        self.usage = chunk.usage or self.usage
+        for choice in chunk.choices[:1]:
+            self.finish_reason = choice.finish_reason or self.finish_reason
 
     def _add_text(self, text: str) -> None:
+        """Add a piece of the reply, and set `is_complete` if it ends what was asked for."""
+        if not text:
+            return
         self._length += len(text)
         if self._length > _MAX_CHARACTERS:
             raise BrokenStream("it is longer than any reply")
         self._pieces.append(text)
-        self._watch_for_end(text)
-
-    def _watch_for_end(self, text: str) -> None:
-        """Set `is_complete` if the reply is."""
-        if self.is_text:
-            if self.ends_with:
-                end = self._tail + text
-                self.is_complete = self.ends_with in end
-                self._tail = end[-len(self.ends_with) :]
-            return
-        if "}" not in text or self._ends_tried >= _MAX_ENDS:
-            return
-        self._ends_tried += 1
-        fields = read_object(self.text)
-        self.is_complete = fields is not None and fields.complete
+        if self.schema is str:
+            if self.ends_with:  # the end mark may come in as many pieces as it has characters
+                self.is_complete = self.ends_with in "".join(self._pieces[-len(self.ends_with) :])
+        elif "}" in text and self._ends_tried < _MAX_ENDS:
+            self._ends_tried += 1
+            fields = read_object(self.text)
+            self.is_complete = fields is not None and fields.complete
 
     def completion(self) -> Completion[Value]:
         """Return the parsed reply. Raises `VlmReplyUnusable`, `VlmDeclined` if safeguards replied instead."""
         if self._refusal:
             raise VlmDeclined("The vision-language model declined to answer.")
         reply: Completion[Any] = self.as_text()
-        if self.is_text:
+        if self.schema is str:
             if not reply.text.strip():
                 raise VlmReplyUnusable("The vision-language model wrote nothing.")
             return reply
-        read = read_reply(reply.text, self._class, ended=not reply.cut_off)
+        read = read_reply(reply.text, self.schema, ended=not reply.cut_off)
         if read is None:
             raise VlmReplyUnusable("The vision-language model's reply could not be read.")
         value, fields = read
-        return replace(
-            reply,
-            value=value,
-            spans=fields.spans,
-            whole=fields.complete,
-        )
+        return replace(reply, value=value, spans=fields.spans, whole=fields.complete)
 
     def as_text(self) -> Completion[str]:
         """Return the model's words as they are, perhaps none."""

@@ -11,7 +11,7 @@ from urllib.parse import quote, urljoin
 
 import anyio
 import structlog
-from pydantic import field_validator
+from pydantic import AliasPath, Field, field_validator
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.client import Endpoint, ExchangeError, HttpClient, Response
@@ -30,25 +30,19 @@ _NATIVE = (("POST", "/api/show"), ("GET", "/api/v0/models/{model}"))
 """Where Ollama and LM Studio say whether a model sees photos, which they may ignore without an error."""
 
 
-class ModelMetaWire(Wire):
-    """llama.cpp's facts about a model."""
-
-    n_ctx: Count | None = None
-
-
 class ServedModel(Wire):
-    """One entry of `GET /v1/models`; its context in tokens stands in `max_model_len` (vLLM) or `meta`."""
+    """One entry of `GET /v1/models`; vLLM tells the context as `max_model_len`, llama.cpp as `n_ctx`."""
 
     id: str
     max_model_len: Count | None = None
-    meta: ModelMetaWire | None = None
+    n_ctx: Count | None = Field(None, validation_alias=AliasPath("meta", "n_ctx"))
 
-    _forgiving = field_validator("max_model_len", "meta", mode="wrap")(none_if_unreadable)
+    _forgiving = field_validator("max_model_len", "n_ctx", mode="wrap")(none_if_unreadable)
 
     @property
     def context(self) -> int:
         """In tokens; 0 where the server does not tell it."""
-        return self.max_model_len or (self.meta.n_ctx if self.meta else None) or 0
+        return self.max_model_len or self.n_ctx or 0
 
     @property
     def chats(self) -> bool:

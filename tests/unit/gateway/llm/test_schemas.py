@@ -21,11 +21,11 @@ from gateway.llm.schemas import (
     Understanding,
 )
 from gateway.llm.server import VlmReplyUnusable
-from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
 from gateway.pipelines.qa_dragon.model import EntityMatch, ObjectChoice, ObjectList, QuerySplit, ToolChoice
 from gateway.state import Tool
 from tests.unit.gateway.llm.stage import ASK, Bench, bench, deadline, nothing_printed
 from tests.unit.gateway.llm.test_prompts import STAGES
+from tests.unit.gateway.scripted_model import chunk
 
 SCHEMAS: list[type[Structured]] = [
     ChainOfThought,
@@ -155,8 +155,8 @@ def test_empty_text_search_has_no_queries(written: Any) -> None:
 
 
 def completion_of(text: str, schema: type[Structured], reason: str = "stop") -> Completion[Structured]:
-    assembly = Assembly(schema)
-    assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text), finish_reason=reason)]))
+    assembly: Assembly[Structured] = Assembly(schema)
+    assembly.add(chunk(text, reason))
     return assembly.completion()
 
 
@@ -268,10 +268,8 @@ def test_a_cut_reply_is_read_as_far_as_it_is_complete(schema: type[Structured]) 
 
 def cut_off(schema: type[Structured], text: str) -> Structured | None:
     """What is read of a reply that ended here for its length; None if it is refused."""
-    assembly = Assembly(schema)
-    assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text), finish_reason="length")]))
     try:
-        return whole(assembly.completion())
+        return whole(completion_of(text, schema, "length"))
     except LoreglassError:
         return None
 

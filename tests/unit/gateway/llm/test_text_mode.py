@@ -13,8 +13,9 @@ from gateway.llm.completion import Assembly, Completion
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.reading import answer_of, reply_of_text
 from gateway.llm.server import VlmReplyUnusable
-from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire, Token
+from gateway.llm.wire import Token
 from tests.unit.gateway.llm.stage import Bench, bench, page
+from tests.unit.gateway.scripted_model import chunk
 
 pytestmark = pytest.mark.anyio
 
@@ -73,11 +74,11 @@ async def test_empty_text_is_an_error(text: str) -> None:
 
 @pytest.mark.parametrize("cut", range(1, 8))
 def test_closing_tag_is_detected_across_chunks(cut: int) -> None:
-    assembly = Assembly(str, ends_with="</tool>")
+    assembly: Assembly[str] = Assembly(str, ends_with="</tool>")
     text = "a</to</tool>"
     for start in range(0, len(text), cut):
         assert not assembly.is_complete
-        assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text[start : start + cut]))]))
+        assembly.add(chunk(text[start : start + cut]))
     assert assembly.is_complete
 
 
