@@ -6,6 +6,8 @@ Callers read an error's details: these name no server, key or model. Our log has
 import json
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from urllib.parse import quote, urljoin
 
@@ -22,7 +24,6 @@ from contracts import headers
 from gateway.llm.capabilities import is_about_images
 from gateway.llm.wire import Count, ErrorWire, Wire, none_if_unreadable, read_error
 
-TOO_SLOW = "The vision-language model did not answer in time."
 _MAX_ADDRESS = 300
 _NO_CHAT = re.compile("embed|rerank", re.IGNORECASE)
 _NATIVE_WITHIN_S = 5.0
@@ -101,11 +102,9 @@ class ServerAccount:
         deadline.require()
         url = self._endpoint.url("/models")
         try:
-            with anyio.fail_after(deadline.remaining_s()):
+            with time_limit(deadline):
                 async with self._http.exchange("GET", url, self.headers(deadline)) as response:
                     content = await bounded(response)
-        except TimeoutError as error:
-            raise DeadlineExceeded(TOO_SLOW) from error
         except ExchangeError as error:
             raise unreachable(type(error).__name__) from error
         if response.status == HTTPStatus.NOT_FOUND:
@@ -129,6 +128,16 @@ class ServerAccount:
         """Return the headers of every request to the server."""
         sent = {headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
         return sent | trace_headers() | self._endpoint.authorization
+
+
+@contextmanager
+def time_limit(deadline: Deadline) -> Iterator[None]:
+    """Raise `DeadlineExceeded` when the time is over."""
+    try:
+        with anyio.fail_after(deadline.remaining_s()):
+            yield
+    except TimeoutError as error:
+        raise DeadlineExceeded("The vision-language model did not answer in time.") from error
 
 
 async def bounded(response: Response, limit: int = 2**20) -> bytes:

@@ -61,8 +61,8 @@ async def test_probe_detects_the_server_s_features(traits: ServerTraits, abiliti
     async with bench(replies(UNKNOWN), traits) as it:
         client = it.client
         assert await probe(client, deadline()) == abilities
-        assert client.abilities == abilities
-        assert not client.probe_due
+        assert client.features.current == abilities
+        assert not client.features.probe_due
         assert client.described == {"name": "scripted-vlm"} | abilities.described
 
 
@@ -98,7 +98,7 @@ async def test_failed_probe_keeps_the_features() -> None:
     async with bench(lambda _: refusal) as it:
         with pytest.raises(DependencyUnavailable):
             await probe(it.client, deadline())
-        assert (it.client.abilities, it.client.probe_due) == (Abilities(), True)
+        assert (it.client.features.current, it.client.features.probe_due) == (Abilities(), True)
         assert it.client.described == {"name": it.server.model}
 
 
