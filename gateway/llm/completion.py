@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -70,10 +70,6 @@ def _place(text: bytes, token: bytes, at: int, gap: int) -> tuple[int, int, int]
     return start, at, gap
 
 
-CUT_OFF = frozenset({"length", "abort", "content_filter"})
-"""The finish reasons of a reply that was not ended by the model."""
-
-
 @dataclass(frozen=True, slots=True)
 class Completion(Generic[Value]):
     """One reply. `value`: of a reply of text, the text.
@@ -95,7 +91,7 @@ class Completion(Generic[Value]):
     @property
     def cut_off(self) -> bool:
         """Return whether it ended before the model was done."""
-        return self.finish_reason in CUT_OFF
+        return self.finish_reason in ("length", "abort", "content_filter")
 
     def probabilities_of(self, name: str) -> tuple[float, ...] | None:
         """Return the probability of each token that spells the value of a top-level field, in order.
@@ -103,18 +99,22 @@ class Completion(Generic[Value]):
         A string counts without its quotes, unless it is empty; a token that spells a character of the value
         and something beside it counts. None without log probabilities, or when the field is not in the text.
         """
-        span = self.spans.get(name)
-        if self.tokens is None or span is None:
+        if name not in self.spans:
             return None
-        first, last = (len(self.text[:offset].encode()) for offset in span)
-        places = align(self.text.encode(), [token.data for token in self.tokens])
-        if places is None:
-            return None
-        return tuple(
-            token.probability
-            for token, (start, end) in zip(self.tokens, places, strict=True)
-            if start < last and (end > first or start == end == first or first < start == end)
-        )
+        first, last = (len(self.text[:offset].encode()) for offset in self.spans[name])
+        return self._probabilities(lambda start, end: start < last and (end > first or first <= start == end))
+
+    @property
+    def probabilities(self) -> tuple[float, ...] | None:
+        """Return that of each token that spells something: end-of-turn marks do not."""
+        return self._probabilities(lambda start, end: end > start)
+
+    def _probabilities(self, counts: Callable[[int, int], bool]) -> tuple[float, ...] | None:
+        """Return those of the tokens whose bytes, from start to end, count; None if there are none."""
+        tokens = self.tokens or ()
+        places = align(self.text.encode(), [token.data for token in tokens]) or ()
+        pairs = zip(tokens, places, strict=False)
+        return tuple(token.probability for token, place in pairs if counts(*place)) or None
 
 
 log = structlog.get_logger()

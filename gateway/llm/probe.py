@@ -99,7 +99,8 @@ def _object_prompt() -> Prompt[_ByGrammarOnly]:
 async def check(client: VlmClient) -> None:
     """Ask for one token, so that readiness tells whether the model answers."""
     prompt = Prompt("check", system_text(), (TextPart(TASK),), str, 1)
-    abilities = replace(client.features.current, thinking=Thinking.NONE)  # one token, of thoughts or of the reply
+    # One token, of thoughts or of the reply.
+    abilities = replace(client.features.current, thinking=Thinking.NONE)
     try:
         await client.trial(prompt, abilities, Deadline.after_ms(_CHECK_WITHIN_MS))
     except (LoreglassError, RequestRefused) as error:

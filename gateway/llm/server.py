@@ -172,16 +172,12 @@ log = structlog.get_logger()
 
 _UNAVAILABLE = "The vision-language model is not available."
 _BUSY = "The vision-language model is too busy just now."
-_CONTEXT_WORDS = (
-    "context length",
-    "context_length",
-    "context window",
-    "max_model_len",
-    "maximum model length",
-    "longer than the maximum",
-    "reduce the length",
-    "too many tokens",
+_CONTEXT = re.compile(
+    "context[ _]length|context window|max_model_len|maximum model length|longer than the maximum"
+    "|reduce the length|too many tokens",
+    re.IGNORECASE,
 )
+"""How vLLM and OpenAI say, in words or in a code, that the prompt was too long."""
 _QUOTED_REQUEST = re.compile(r"""['"]input['"]\s*:""")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_LOGGED = 80
@@ -253,7 +249,7 @@ def failure(
     if status == 503:
         return Overloaded(_BUSY, retry_after_s=seconds_of(retry_after, otherwise=1.0))
     if status in (400, 413, 415, 422):
-        if is_about_context(error):
+        if _CONTEXT.search(f"{error.code or ''} {error.message}"):
             return ContextTooLong("Question and evidence are longer than the model can read at once.")
         return RequestRefused(error, status)
     if status == 404:
@@ -278,12 +274,6 @@ def unreachable(reason: str) -> LoreglassError:
     """Return the error for a server that is away, or went away."""
     log.warning("vlm.unreachable", reason=reason)
     return DependencyUnavailable(_UNAVAILABLE)
-
-
-def is_about_context(error: ErrorWire) -> bool:
-    """Return whether the prompt was too long: vLLM and OpenAI say so in words and in a code."""
-    message = f"{error.code or ''} {error.message}".lower()
-    return any(words in message for words in _CONTEXT_WORDS)
 
 
 def _loggable(error: ErrorWire) -> dict[str, str]:

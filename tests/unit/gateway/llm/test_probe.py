@@ -40,21 +40,11 @@ class Stop(Exception):
     ("traits", "abilities"),
     [
         (ServerTraits(), Abilities()),
-        (
-            LLAMA_ON_VLLM_0_10_2,
-            Abilities(schema=False, system=False, context=8192),
-        ),
-        (ServerTraits(photos=0), Abilities(sees_photos=False)),
-        (
-            ServerTraits(json_schema=False, json_object=False),
-            Abilities(schema=False),
-        ),
+        (LLAMA_ON_VLLM_0_10_2, Abilities(schema=False, system=False, context=8192)),
+        (ServerTraits(json_schema=False, json_object=False), Abilities(schema=False)),
         (ServerTraits(logprobs=False), Abilities(logprobs=False)),
         (ServerTraits(ignores_logprobs=True), Abilities(logprobs=False)),
-        (
-            ServerTraits(seed=False, usage=False),
-            Abilities(seed=False, usage=False),
-        ),
+        (ServerTraits(seed=False, usage=False), Abilities(seed=False, usage=False)),
     ],
 )
 async def test_probe_detects_the_server_s_features(traits: ServerTraits, abilities: Abilities) -> None:

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 
-import anyio
 import pytest
 
 from bench.node import says
@@ -21,12 +20,11 @@ pytestmark = pytest.mark.anyio
 
 
 TEXT = Prompt("note", "You look at photos.", (TextPart('Write the form "note".'),), str, 40)
-TAGGED = replace(TEXT, ends_with="</tool>")
 
 
-async def write(it: Bench, prompt: Prompt[str] = TEXT) -> Completion[str]:
+async def write(it: Bench) -> Completion[str]:
     """One reply of text."""
-    return await it.client.complete(prompt, Deadline.after_ms(60_000))
+    return await it.client.complete(TEXT, Deadline.after_ms(60_000))
 
 
 async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
@@ -39,19 +37,6 @@ async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
     assert not {"response_format", "logprobs", "top_logprobs"} & set(body)
     assert (body["temperature"], body["seed"], body["max_tokens"]) == (0, 0, 40)
     assert body["messages"][1]["content"] == TEXT.user[0].text  # type: ignore[union-attr]
-
-
-async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() -> None:
-    text = "<tool>\n1. flip\n</tool> and so on"
-    before = [token.data for token in says("<tool>\n1. flip\n</tool>").tokens]
-    held = says(text, hold=anyio.Event(), hold_at=len(before) + 1)
-    async with bench({"note": held}) as it:
-        written = await write(it, TAGGED)
-        with anyio.fail_after(20):
-            await it.server.requests[0].finished.wait()
-        assert it.server.requests[0].abandoned
-    assert written.text.startswith("<tool>\n1. flip\n</tool>")
-    assert written.finish_reason == "complete"
 
 
 def test_text_replies_do_not_change_the_schema_form() -> None:
