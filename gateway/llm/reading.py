@@ -6,6 +6,7 @@ Its words are trusted no more than input: they are made fit for searching, detec
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from contracts.answer import Reason
 from gateway.llm.completion import Completion
@@ -168,10 +169,8 @@ def draft_with_tools(
     return replace(draft, tools=frozenset(tools), sub_queries=queries(value.text_search, options.max_queries))
 
 
-def draft_of(
-    completion: Completion[ChainOfThought] | Completion[Understanding], query: Query, cases: Iterable[Case]
-) -> Draft:
-    """Return the draft without tools. `cases`: the examples in the prompt."""
+def draft_of(completion: Completion[Any], query: Query, cases: Iterable[Case]) -> Draft:
+    """Return the draft, without tools, of either form of a first look. `cases`: examples in the prompt."""
     value: ChainOfThought | Understanding = whole(completion)
     object_label = label(value.object_label if isinstance(value, ChainOfThought) else value.image_search)
     answer = spoken_answer(value.answer)
