@@ -12,7 +12,7 @@ from typing import Any
 
 from opentelemetry.trace import Span, SpanKind
 from prometheus_client import CollectorRegistry
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from chassis.http.client import server_attributes
 from chassis.json_text import sendable
@@ -152,7 +152,8 @@ def request_body(prompt: Prompt[Any], model: str, abilities: Abilities) -> dict[
         body["logprobs"] = True
         body["top_logprobs"] = _TOP_LOGPROBS
     if abilities.schema and not prompt.is_text:
-        schema = json_schema_of(prompt.schema)
+        form: type[BaseModel] = prompt.schema
+        schema = json_schema_of(form)
         is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
         named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
         body["response_format"] = {"type": "json_schema", "json_schema": named}

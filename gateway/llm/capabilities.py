@@ -147,9 +147,11 @@ class ServerFeatures:
     """The memory of one server. `current`: what to ask for; `confirmed`: that form of request has worked."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, needed_context: int = 0) -> None:
+        self.current = EVERYTHING
+        self.confirmed = False
         self._clock = clock
         self._needed_context = needed_context
-        self.reset()
+        self._probed_at: float | None = None
 
     @property
     def probed(self) -> bool:
@@ -187,8 +189,7 @@ class ServerFeatures:
 
     def reset(self) -> None:
         """Ask for everything again."""
-        self.current, self.confirmed = EVERYTHING, False
-        self._probed_at: float | None = None
+        self.current, self.confirmed, self._probed_at = EVERYTHING, False, None
 
 
 _QUIET_S = 30.0

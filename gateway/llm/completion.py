@@ -161,8 +161,9 @@ class Assembly(Generic[Value]):
         if reply.cut_off or not reply.text:
             return False
         fields = read_object(reply.text)
-        is_whole = fields is not None and fields.complete
-        return not is_whole or not fields.value.keys() <= self.schema.model_fields.keys()
+        if fields is None or not fields.complete:
+            return True
+        return not fields.value.keys() <= self.schema.model_fields.keys()
 
     def add(self, chunk: ChunkWire) -> None:
         """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
