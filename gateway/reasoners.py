@@ -78,7 +78,7 @@ def open_reasoners(
 
     clients = _clients(settings, http, guards)
     if abilities is not None:
-        clients["vlm"].set_abilities(abilities)
+        clients["vlm"].features.set_from_probe(abilities)
     by_prompt = {
         prompt: clients[f"vlm-{name}"]
         for name, model in settings.stage_models.items()

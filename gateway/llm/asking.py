@@ -41,26 +41,22 @@ def photo_parts(query: Query) -> tuple[TextPart | ImagePart, ...]:
     return (ImagePart(query.photo.jpeg),) if query.photo is not None else ()
 
 
-def question_text(query: Query, options: VlmOptions) -> str:
-    """Return the conversation so far and the question: the end of every prompt."""
-    setting = _OLD_PHOTO if query.photo is not None and not query.photo_is_new else ""
-    instructions, conversation, question = _untrusted(query, options)
-    return prompt_text("question").fill(
-        setting=setting, instructions=instructions, conversation=conversation, question=question
-    )
+def question_text(query: Query, options: VlmOptions) -> tuple[str, int]:
+    """Return the end of every prompt, and the tokens of it and the system text, at most.
 
-
-def question_tokens(query: Query, options: VlmOptions) -> int:
-    """Return an upper bound on the tokens of the system text and `question_text`."""
-    texts = sum(map(tokens_at_most, _untrusted(query, options)))
-    return texts + ours(system_text(), prompt_text("question").text, _OLD_PHOTO)
-
-
-def _untrusted(query: Query, options: VlmOptions) -> tuple[str, str, str]:
-    """Return wishes, conversation and question, each within its share of the model's window."""
-    question = within_tokens(harmless(query.question).strip(), options.window.question)
+    Wishes, conversation and question are each within their share of the model's window.
+    """
+    words = prompt_text("question")
     wishes = within_tokens(harmless(query.instructions).strip(), options.window.instructions)
-    return f"{_WISHES}\n{wishes}\n" if wishes else "", _conversation(query, options), question
+    untrusted = {
+        "instructions": f"{_WISHES}\n{wishes}\n" if wishes else "",
+        "conversation": _conversation(query, options),
+        "question": within_tokens(harmless(query.question).strip(), options.window.question),
+    }
+    setting = _OLD_PHOTO if query.photo is not None and not query.photo_is_new else ""
+    tokens = sum(map(tokens_at_most, untrusted.values()))
+    tokens += ours(system_text(), words.text, _OLD_PHOTO)
+    return words.fill(setting=setting, **untrusted), tokens
 
 
 def _conversation(query: Query, options: VlmOptions) -> str:
@@ -108,8 +104,8 @@ def text_prompt(
     """
     words = prompt_text(name)
     task = words.fill(**slots)
-    before = question_tokens(query, options) if earlier is None else earlier.tokens
-    user = (*photo_parts(query), TextPart(f"{task}\n\n{question_text(query, options)}"))
+    question, before = question_text(query, options) if earlier is None else ("", earlier.tokens)
+    user = (*photo_parts(query), TextPart(f"{task}\n\n{question}"))
     return Prompt(
         short_name(name),
         system_text(),
@@ -189,18 +185,16 @@ def prompt_of(
         parts = {slot: part for slot, part in parts.items() if slot in words.slots}
         return words.fill(**parts, **slots), ours(words.text, *parts.values())
 
-    short, question = short_name(name), question_text(query, options)
+    short, (question, before) = short_name(name), question_text(query, options)
     text, tokens = fill("Reply with one JSON object.", Structured.as_json)
     lines, tokens_in_lines = fill(line_instructions(short, schema), Structured.as_lines)
-    tokens = max(tokens, tokens_in_lines)
-    tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
     return Prompt(
         short,
         system_text(),
         (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}")),
         schema,
         max_tokens,
-        text_tokens=tokens,
+        text_tokens=before + max(tokens, tokens_in_lines) + sum(map(tokens_at_most, slots.values())),
         in_lines=f"{lines.rstrip()}\n\n{question}",
     )
 

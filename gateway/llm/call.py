@@ -152,16 +152,12 @@ def request_body(prompt: Prompt[Any], model: str, abilities: Abilities) -> dict[
         body["logprobs"] = True
         body["top_logprobs"] = _TOP_LOGPROBS
     if abilities.schema and not prompt.is_text:
-        body["response_format"] = _response_format(prompt)
+        form: type[BaseModel] = prompt.schema
+        schema = json_schema_of(form)
+        is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
+        named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
     return body
-
-
-def _response_format(prompt: Prompt[Any]) -> dict[str, JsonValue]:
-    form: type[BaseModel] = prompt.schema
-    schema = json_schema_of(form)
-    is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
-    named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
-    return {"type": "json_schema", "json_schema": named}
 
 
 def _content(parts: Parts) -> JsonValue:

@@ -3,6 +3,7 @@
 One memory per server. It holds until the next probe or until the server was away.
 """
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+import structlog
+
 from gateway.llm.reply_forms import LINES, SCHEMA
+
+log = structlog.get_logger()
 
 TEXT_ONLY = "reads text; does not see photos"
 """How the start, `/health/ready`, `/info`, the doctor and the page name a model without photos."""
@@ -141,10 +146,11 @@ _REFRESH_S = 3_600.0
 class ServerFeatures:
     """The memory of one server. `current`: what to ask for; `confirmed`: that form of request has worked."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, needed_context: int = 0) -> None:
         self.current = EVERYTHING
         self.confirmed = False
         self._clock = clock
+        self._needed_context = needed_context
         self._probed_at: float | None = None
 
     @property
@@ -154,23 +160,32 @@ class ServerFeatures:
 
     @property
     def probe_due(self) -> bool:
+        """Return whether to probe: at first, after the server was away, and after a while."""
         return self._probed_at is None or self._clock() - self._probed_at > _REFRESH_S
 
-    def set_from_probe(self, abilities: Abilities) -> bool:
-        """Take over what a probe found. True if that is new."""
+    def set_from_probe(self, abilities: Abilities) -> None:
+        """Use the abilities that a probe found, and log them if they are new."""
         is_new = not self.probed or abilities != self.current
         self.current, self.confirmed, self._probed_at = abilities, True, self._clock()
-        return is_new
+        if not is_new:
+            return
+        log.info("vlm.abilities", probed=True, **abilities.described)
+        if not abilities.schema:
+            log.warning("vlm.schema_not_held")
+        if 0 < abilities.context < self._needed_context:
+            advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
+            has, needs = abilities.context, self._needed_context
+            log.error("vlm.context_too_small", has=has, needs=needs, advice=advice)
 
-    def update_from_reply(self, worked: Abilities, *, of_form: bool = True) -> bool:
-        """Remember what a reply came for. True if that is new.
+    def update_from_reply(self, worked: Abilities, *, of_form: bool = True) -> None:
+        """Remember what a reply came for, and log it if it is new.
 
         Not `of_form`: the reply was text and tells nothing of the forms that the server takes.
         """
         worked = worked if of_form else replace(worked, schema=self.current.schema)
-        is_new = worked != self.current
+        if worked != self.current:
+            log.info("vlm.abilities", probed=False, **worked.described)
         self.current, self.confirmed = worked, self.confirmed or of_form
-        return is_new
 
     def reset(self) -> None:
         """Ask for everything again."""
@@ -189,13 +204,11 @@ class Liveness:
         self._clock = clock
         self._in_flight = 0
         self._answered_at = clock()
-        self._doubted = False
 
     @property
     def check_due(self) -> bool:
         """Return whether it is time to ask the model for one token."""
-        is_quiet = self._clock() - self._answered_at >= _QUIET_S
-        return not self._in_flight and (is_quiet or self._doubted or self.failing)
+        return not self._in_flight and self._clock() - self._answered_at >= _QUIET_S
 
     @contextmanager
     def call(self) -> Iterator[None]:
@@ -207,13 +220,14 @@ class Liveness:
             self._in_flight -= 1
 
     def answered(self) -> None:
-        self.failing = self._doubted = False
+        self.failing = False
         self._answered_at = self._clock()
 
     def doubt(self) -> None:
-        """A call failed, perhaps for its own sake."""
-        self._doubted = True
+        """A call failed, perhaps for its own sake: a check tells more."""
+        self._answered_at = -math.inf
 
     def failed(self) -> None:
         """The server is away, or a check got no reply."""
         self.failing = True
+        self.doubt()

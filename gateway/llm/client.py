@@ -10,7 +10,6 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-import anyio
 import structlog
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError
@@ -29,7 +28,6 @@ from gateway.llm.capabilities import Abilities, Liveness, ServerFeatures, Thinki
 from gateway.llm.completion import Assembly, Completion, receive
 from gateway.llm.prompt import Prompt, Value
 from gateway.llm.server import (
-    TOO_SLOW,
     ContextTooLong,
     RequestRefused,
     ServerAccount,
@@ -39,6 +37,7 @@ from gateway.llm.server import (
     VlmReplyUnusable,
     bounded,
     final_refusal,
+    time_limit,
     unreachable,
 )
 from gateway.llm.wire import BrokenStream
@@ -63,10 +62,6 @@ class Trial:
     thinks: bool
     first_token_s: float
     seconds: float
-
-
-class _StaleConnection(Exception):
-    """The server closed a reused connection, as llama.cpp does after each stream."""
 
 
 class _PhotoFailed(Internal):
@@ -96,42 +91,20 @@ class VlmClient:
         self._endpoint = endpoint
         self._observe = observe
         self._guard = guard
-        self._features = ServerFeatures(clock)
+        self.features = ServerFeatures(clock, endpoint.context)
         self.account = ServerAccount(http, endpoint)
         self.liveness = Liveness(clock)
 
     @property
-    def abilities(self) -> Abilities:
-        """Return the features that the server supports, from the probe and from later replies."""
-        return self._features.current
-
-    @property
     def sees_photos(self) -> bool:
         """False only if the model is known to take text alone."""
-        return self.abilities.sees_photos
-
-    @property
-    def probe_due(self) -> bool:
-        """Return whether the server wants a probe: at first, after it was away, and after a while."""
-        return self._features.probe_due
+        return self.features.current.sees_photos
 
     @property
     def described(self) -> dict[str, str]:
         """The model's name as far as it is known, and what a probe found, in words."""
         name = {"name": self.account.model} if self.account.model else {}
-        return name | (self.abilities.described if self._features.probed else {})
-
-    def set_abilities(self, abilities: Abilities) -> None:
-        """Use the abilities that a probe found, and log them if they are new."""
-        if not self._features.set_from_probe(abilities):
-            return
-        log.info("vlm.abilities", probed=True, **abilities.described)
-        if not abilities.schema:
-            log.warning("vlm.schema_not_held")
-        actual, wanted = abilities.context, self._endpoint.context
-        if 0 < actual < wanted:
-            advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
-            log.error("vlm.context_too_small", has=actual, needs=wanted, advice=advice)
+        return name | (self.features.current.described if self.features.probed else {})
 
     async def trial(self, prompt: Prompt[Any], abilities: Abilities, deadline: Deadline) -> Trial:
         """Return the reply as text, perhaps empty, without guard and metrics; nothing is learned from it.
@@ -140,11 +113,7 @@ class VlmClient:
         `DependencyUnavailable`.
         """
         call = VlmCall(prompt.name)
-        try:
-            with anyio.fail_after(deadline.remaining_s()):
-                taken, assembly = await self._request(prompt, abilities, call, deadline, confirmed=False)
-        except TimeoutError as error:
-            raise DeadlineExceeded(TOO_SLOW) from error
+        taken, assembly = await self._request(prompt, abilities, call, deadline, confirmed=False)
         seconds = time.monotonic() - call.started
         return Trial(taken, assembly.as_text(), assembly.thinks, call.first_token_s or seconds, seconds)
 
@@ -159,15 +128,11 @@ class VlmClient:
         call = VlmCall(prompt.name)
         attempt = partial(self._try, prompt, call, deadline)
         try:
-            with anyio.fail_after(deadline.remaining_s()):
-                result = await (self._guard.call(attempt, deadline) if self._guard else attempt())
+            result = await (self._guard.call(attempt, deadline) if self._guard else attempt())
             if isinstance(result, LoreglassError):
                 raise result
             call.outcome, call.usage = "ok", result.usage
             return result
-        except TimeoutError as error:
-            call.outcome = DeadlineExceeded.kind.value
-            raise DeadlineExceeded(TOO_SLOW) from error
         except _PhotoFailed as error:
             call.outcome = error.failure.kind.value
             raise error.failure from None
@@ -218,11 +183,11 @@ class VlmClient:
             raise DependencyUnavailable(_SILENT)
 
     async def _reply(self, prompt: Prompt[Value], call: VlmCall, deadline: Deadline) -> Completion[Value]:
-        confirmed = self._features.confirmed
-        abilities, assembly = await self._request(prompt, self.abilities, call, deadline, confirmed=confirmed)
+        abilities, confirmed = self.features.current, self.features.confirmed
+        abilities, assembly = await self._request(prompt, abilities, call, deadline, confirmed=confirmed)
         keep_call(lambda: to_model_call(prompt, abilities, assembly.text))
         thinking = Thinking.ON if assembly.thinks else abilities.thinking
-        self._learn(replace(abilities, thinking=thinking), of_form=not prompt.is_text)
+        self.features.update_from_reply(replace(abilities, thinking=thinking), of_form=not prompt.is_text)
         try:
             return assembly.completion()
         except VlmReplyUnusable as error:
@@ -230,12 +195,8 @@ class VlmClient:
             if isinstance(error, VlmDeclined) or not (schema_sent and assembly.ignores_schema):
                 raise
         log.warning("vlm.schema_not_held")
-        self._learn(replace(self.abilities, schema=False))
+        self.features.update_from_reply(replace(self.features.current, schema=False))
         return await self._reply(prompt, call, deadline)
-
-    def _learn(self, worked: Abilities, *, of_form: bool = True) -> None:
-        if self._features.update_from_reply(worked, of_form=of_form):
-            log.info("vlm.abilities", probed=False, **self.abilities.described)
 
     async def _request(
         self,
@@ -250,28 +211,29 @@ class VlmClient:
 
         What the server refuses is left out of the next request.
         """
-        model = await self.account.name(deadline)
         confirmed = confirmed or prompt.is_text  # text asks for no form, so that none can be refused
         was_stale = False
-        while True:
-            call.form = None if prompt.is_text else abilities.form
-            call.requests += 1
-            assembly = Assembly(prompt.schema, prompt.ends_with)
-            try:
-                with self.liveness.call():
-                    await self._send(request_body(prompt, model, abilities), assembly, call, deadline)
-                self.liveness.answered()
-                return abilities, assembly
-            except _StaleConnection as error:
-                if was_stale:
-                    raise unreachable(str(error)) from error
-                was_stale = True
-            except RequestRefused as refusal:
-                shows = prompt.photos > 0
-                fewer = without(abilities, refusal.complaint, confirmed=confirmed, with_photo=shows)
-                if fewer is None:
-                    raise
-                abilities = fewer
+        with time_limit(deadline):
+            model = await self.account.name(deadline)
+            while True:
+                call.form = None if prompt.is_text else abilities.form
+                call.requests += 1
+                assembly: Assembly[Value] = Assembly(prompt.schema, prompt.ends_with)
+                try:
+                    with self.liveness.call():
+                        await self._send(request_body(prompt, model, abilities), assembly, call, deadline)
+                    self.liveness.answered()
+                    return abilities, assembly
+                except DisconnectedError as error:
+                    if was_stale:
+                        raise unreachable(type(error).__name__) from error
+                    was_stale = True
+                except RequestRefused as refusal:
+                    shows = prompt.photos > 0
+                    fewer = without(abilities, refusal.complaint, confirmed=confirmed, with_photo=shows)
+                    if fewer is None:
+                        raise
+                    abilities = fewer
 
     async def _send(
         self, body: dict[str, Any], assembly: Assembly[Any], call: VlmCall, deadline: Deadline
@@ -292,14 +254,14 @@ class VlmClient:
             raise unreachable(str(error)) from error
         except ExchangeError as error:
             if isinstance(error, DisconnectedError) and call.first_token_s is None:
-                raise _StaleConnection(type(error).__name__) from error
+                raise  # of a reused connection that the server closed, as llama.cpp does after each stream
             self._reset()
             self.liveness.failed()
             raise unreachable(type(error).__name__) from error
 
     def _reset(self) -> None:
         """The server is away; another version, with another model, may come back."""
-        self._features.reset()
+        self.features.reset()
         self.account.reset()
 
     async def _failure_of(self, url: str, response: Response) -> Exception:

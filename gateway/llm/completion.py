@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -70,10 +70,6 @@ def _place(text: bytes, token: bytes, at: int, gap: int) -> tuple[int, int, int]
     return start, at, gap
 
 
-CUT_OFF = frozenset({"length", "abort", "content_filter"})
-"""The finish reasons of a reply that was not ended by the model."""
-
-
 @dataclass(frozen=True, slots=True)
 class Completion(Generic[Value]):
     """One reply. `value`: of a reply of text, the text.
@@ -95,7 +91,7 @@ class Completion(Generic[Value]):
     @property
     def cut_off(self) -> bool:
         """Return whether it ended before the model was done."""
-        return self.finish_reason in CUT_OFF
+        return self.finish_reason in ("length", "abort", "content_filter")
 
     def probabilities_of(self, name: str) -> tuple[float, ...] | None:
         """Return the probability of each token that spells the value of a top-level field, in order.
@@ -103,18 +99,22 @@ class Completion(Generic[Value]):
         A string counts without its quotes, unless it is empty; a token that spells a character of the value
         and something beside it counts. None without log probabilities, or when the field is not in the text.
         """
-        span = self.spans.get(name)
-        if self.tokens is None or span is None:
+        if name not in self.spans:
             return None
-        first, last = (len(self.text[:offset].encode()) for offset in span)
-        places = align(self.text.encode(), [token.data for token in self.tokens])
-        if places is None:
-            return None
-        return tuple(
-            token.probability
-            for token, (start, end) in zip(self.tokens, places, strict=True)
-            if start < last and (end > first or start == end == first or first < start == end)
-        )
+        first, last = (len(self.text[:offset].encode()) for offset in self.spans[name])
+        return self._probabilities(lambda start, end: start < last and (end > first or first <= start == end))
+
+    @property
+    def probabilities(self) -> tuple[float, ...] | None:
+        """Return that of each token that spells something: end-of-turn marks do not."""
+        return self._probabilities(lambda start, end: end > start)
+
+    def _probabilities(self, counts: Callable[[int, int], bool]) -> tuple[float, ...] | None:
+        """Return those of the tokens whose bytes, from start to end, count; None if there are none."""
+        tokens = self.tokens or ()
+        places = align(self.text.encode(), [token.data for token in tokens]) or ()
+        pairs = zip(tokens, places, strict=False)
+        return tuple(token.probability for token, place in pairs if counts(*place)) or None
 
 
 log = structlog.get_logger()
@@ -132,7 +132,7 @@ class Assembly(Generic[Value]):
     `is_complete`: what was asked for is there, whatever the model adds.
     """
 
-    schema: type[Value]
+    schema: Any
     ends_with: str = ""
     is_complete: bool = False
     finish_reason: str | None = None
@@ -140,19 +140,9 @@ class Assembly(Generic[Value]):
     _pieces: list[str] = field(default_factory=list)
     _tokens: list[Token] = field(default_factory=list)
     _length: int = 0
-    _tail: str = ""
     _refusal: bool = False
     _thoughts: bool = False
     _ends_tried: int = 0
-
-    @property
-    def is_text(self) -> bool:
-        return self.schema is str
-
-    @property
-    def _class(self) -> Any:
-        """The schema of an object."""
-        return self.schema
 
     @property
     def text(self) -> str:
@@ -171,24 +161,19 @@ class Assembly(Generic[Value]):
         if reply.cut_off or not reply.text:
             return False
         fields = read_object(reply.text)
-        return (
-            fields is None
-            or not fields.complete
-            or not fields.value.keys() <= self._class.model_fields.keys()
-        )
+        if fields is None or not fields.complete:
+            return True
+        return not fields.value.keys() <= self.schema.model_fields.keys()
 
     def add(self, chunk: ChunkWire) -> None:
         """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
         self._add_end(chunk)
         for choice in chunk.choices[:1]:
-            message = choice.delta or choice.message
-            if choice.logprobs is not None:
-                self._tokens += choice.logprobs.content or ()
-            if message is not None and message.refusal:
-                self._refusal = True
-            self._thoughts = self._thoughts or (message is not None and message.thinks)
-            if message is not None and message.content:
-                self._add_text(message.content)
+            self._tokens += choice.tokens or ()
+            if (message := choice.delta or choice.message) is not None:
+                self._refusal = self._refusal or bool(message.refusal)
+                self._thoughts = self._thoughts or message.thinks
+                self._add_text(message.content or "")
 
     def add_after(self, chunk: ChunkWire) -> bool:
         """Take an event that comes after the reply: why it ended, what it cost.
@@ -201,52 +186,40 @@ class Assembly(Generic[Value]):
         return True
 
     def _add_end(self, chunk: ChunkWire) -> None:
-        if chunk.usage is not None:
-            self.usage = chunk.usage
-        self.finish_reason = (
-            next((each.finish_reason for each in chunk.choices[:1]), None) or self.finish_reason
-        )
+        self.usage = chunk.usage or self.usage
+        for choice in chunk.choices[:1]:
+            self.finish_reason = choice.finish_reason or self.finish_reason
 
     def _add_text(self, text: str) -> None:
+        """Add a piece of the reply, and set `is_complete` if it ends what was asked for."""
+        if not text:
+            return
         self._length += len(text)
         if self._length > _MAX_CHARACTERS:
             raise BrokenStream("it is longer than any reply")
         self._pieces.append(text)
-        self._watch_for_end(text)
-
-    def _watch_for_end(self, text: str) -> None:
-        """Set `is_complete` if the reply is."""
-        if self.is_text:
-            if self.ends_with:
-                end = self._tail + text
-                self.is_complete = self.ends_with in end
-                self._tail = end[-len(self.ends_with) :]
-            return
-        if "}" not in text or self._ends_tried >= _MAX_ENDS:
-            return
-        self._ends_tried += 1
-        fields = read_object(self.text)
-        self.is_complete = fields is not None and fields.complete
+        if self.schema is str:
+            if self.ends_with:  # the end mark may come in as many pieces as it has characters
+                self.is_complete = self.ends_with in "".join(self._pieces[-len(self.ends_with) :])
+        elif "}" in text and self._ends_tried < _MAX_ENDS:
+            self._ends_tried += 1
+            fields = read_object(self.text)
+            self.is_complete = fields is not None and fields.complete
 
     def completion(self) -> Completion[Value]:
         """Return the parsed reply. Raises `VlmReplyUnusable`, `VlmDeclined` if safeguards replied instead."""
         if self._refusal:
             raise VlmDeclined("The vision-language model declined to answer.")
         reply: Completion[Any] = self.as_text()
-        if self.is_text:
+        if self.schema is str:
             if not reply.text.strip():
                 raise VlmReplyUnusable("The vision-language model wrote nothing.")
             return reply
-        read = read_reply(reply.text, self._class, ended=not reply.cut_off)
+        read = read_reply(reply.text, self.schema, ended=not reply.cut_off)
         if read is None:
             raise VlmReplyUnusable("The vision-language model's reply could not be read.")
         value, fields = read
-        return replace(
-            reply,
-            value=value,
-            spans=fields.spans,
-            whole=fields.complete,
-        )
+        return replace(reply, value=value, spans=fields.spans, whole=fields.complete)
 
     def as_text(self) -> Completion[str]:
         """Return the model's words as they are, perhaps none."""

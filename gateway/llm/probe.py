@@ -69,7 +69,7 @@ async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EV
         )
     except RequestRefused as refusal:
         raise final_refusal(refusal) from refusal
-    client.set_abilities(result)
+    client.features.set_from_probe(result)
     return result
 
 
@@ -99,7 +99,8 @@ def _object_prompt() -> Prompt[_ByGrammarOnly]:
 async def check(client: VlmClient) -> None:
     """Ask for one token, so that readiness tells whether the model answers."""
     prompt = Prompt("check", system_text(), (TextPart(TASK),), str, 1)
-    abilities = replace(client.abilities, thinking=Thinking.NONE)  # one token, of thoughts or of the reply
+    # One token, of thoughts or of the reply.
+    abilities = replace(client.features.current, thinking=Thinking.NONE)
     try:
         await client.trial(prompt, abilities, Deadline.after_ms(_CHECK_WITHIN_MS))
     except (LoreglassError, RequestRefused) as error:
@@ -120,7 +121,7 @@ async def _keep_probing(client: VlmClient, sleep: Callable[[float], Awaitable[No
     wait_s = _LOOK_EVERY_S
     while True:
         TRACE_ID.set(uuid.uuid4().hex)  # the lines that it logs belong together
-        if client.probe_due:
+        if client.features.probe_due:
             try:
                 await probe(client, Deadline.after_ms(_WITHIN_MS))
                 wait_s = _LOOK_EVERY_S

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from contracts.answer import Reason
-from gateway.llm.completion import Completion, align
+from gateway.llm.completion import Completion
 from gateway.llm.prompt import Case, VlmOptions
 from gateway.llm.reply_forms import read_object
-from gateway.llm.schemas import Answerability, ChainOfThought, Form, Look, Understanding
+from gateway.llm.schemas import Answerability, ChainOfThought, Form, Understanding
 from gateway.reasoning.pieces import one_line, without_markup
-from gateway.reasoning.refusals import answer_or_none
+from gateway.reasoning.refusals import spoken_answer
 from gateway.state import (
     ENTITY_SLOT,
     Context,
@@ -76,19 +76,14 @@ def answer_of(text: str, *, cut_off: bool = False) -> str | None:
     half a number is a wrong one.
     """
     text = _CODE_FENCE.sub("", without_thoughts(text))
-    if text.startswith("{"):
-        return _answer_of_form(text)
+    if text.startswith("{"):  # an object, though text was asked for
+        fields = read_object(text)
+        value = fields.value.get("answer") if fields and fields.complete else None
+        return spoken_answer(value) if isinstance(value, str) else None
     if cut_off:
         ends = [sentence.end for sentence in sentences(text)][:-1]
         text = text[: ends[-1]] if ends else text.rpartition(" ")[0]
-    return answer_or_none(without_markup(text))
-
-
-def _answer_of_form(text: str) -> str | None:
-    """The answer in an object that a model wrote though text was asked for; None if it has none or no end."""
-    fields = read_object(text)
-    value = fields.value.get("answer") if fields and fields.complete else None
-    return answer_or_none(without_markup(value)) if isinstance(value, str) else None
+    return spoken_answer(text)
 
 
 def reply_of_text(
@@ -101,20 +96,9 @@ def reply_of_text(
     answer = answer_of(completion.text, cut_off=completion.cut_off)
     if answer is None:
         return None
-    measured = _probabilities(completion)
+    measured = completion.probabilities
     source = source_of(answer, evidence, places)
     return Reply(answer, confidence(measured), (source,) if source else (), token_probabilities=measured)
-
-
-def _probabilities(completion: Completion[str]) -> tuple[float, ...] | None:
-    """Of each token that spells something: end-of-turn marks do not."""
-    if completion.tokens is None:
-        return None
-    places = align(completion.text.encode(), [token.data for token in completion.tokens])
-    if places is None:
-        return None
-    spelled = zip(completion.tokens, places, strict=True)
-    return tuple(token.probability for token, (start, end) in spelled if end > start) or None
 
 
 def judgement_of(completion: Completion[str], after_reason: bool = False) -> Judgement:
@@ -123,22 +107,19 @@ def judgement_of(completion: Completion[str], after_reason: bool = False) -> Jud
     Without token probabilities `YES` or `NO` by the word itself; None if it is neither.
     """
     text, tokens = without_thoughts(completion.text), completion.tokens or ()
-    measured = _probabilities(completion)
+    measured = completion.probabilities
     if after_reason:
         last = _LAST_WORD.search(text)
         if last is None:
             return Judgement(None, measured)
         text = last.group()
         tokens = tuple(token for token in tokens[::-1] if _yes_or_no(token.token) is not None)
-    shares = {True: 0.0, False: 0.0}
-    word = next((token for token in tokens if _WORD.search(token.token)), None)
-    if word is not None:
+    shares = {True: 0.0, False: 0.0, None: 0.0}
+    for word in [token for token in tokens if _WORD.search(token.token)][:1]:
         others = (other for other in word.top_logprobs or () if other.token != word.token)
         for choice in (word, *others):
-            meaning = _yes_or_no(choice.token)
-            if meaning is not None:
-                shares[meaning] += choice.probability
-    if total := sum(shares.values()):
+            shares[_yes_or_no(choice.token)] += choice.probability
+    if total := shares[True] + shares[False]:
         return Judgement(shares[True] / total, measured)
     meaning = _yes_or_no(text)
     return Judgement(None if meaning is None else (YES if meaning else NO), measured)
@@ -147,9 +128,7 @@ def judgement_of(completion: Completion[str], after_reason: bool = False) -> Jud
 def _yes_or_no(text: str) -> bool | None:
     """Return what a word or the beginning of one means: "Yes", "Y", "no", "Not"."""
     match = _WORD.search(text)
-    if match is None:
-        return None
-    word = match.group().casefold()
+    word = match.group().casefold() if match else "?"
     return True if "yes".startswith(word) else False if word.startswith("n") else None
 
 
@@ -177,18 +156,11 @@ def no_answer(context: Context) -> Reply:
     return Reply(None, 0.0, reason=reason)
 
 
-def draft_of(completion: Completion[ChainOfThought], query: Query, cases: Iterable[Case]) -> Draft:
-    """Return the draft of a prompt that asks for no tools. `cases`: the examples in the prompt."""
-    value = whole(completion)
-    return _draft_of(value, completion, label(value.object_label, LABEL_WORDS), query, cases)
-
-
 def draft_with_tools(
     completion: Completion[Understanding], query: Query, options: VlmOptions, cases: Iterable[Case]
 ) -> Draft:
     """Return the draft with its tools. A question that is not self-contained is always looked up."""
-    value = whole(completion)
-    draft = _draft_of(value, completion, label(value.image_search, LABEL_WORDS), query, cases)
+    value, draft = whole(completion), draft_of(completion, query, cases)
     tools = set[Tool]()
     if value.image_search is not None and query.photo is not None:
         tools.add(Tool.IMAGE_SEARCH)
@@ -197,10 +169,11 @@ def draft_with_tools(
     return replace(draft, tools=frozenset(tools), sub_queries=queries(value.text_search, options.max_queries))
 
 
-def _draft_of(
-    value: Look, completion: Completion[Any], object_label: str | None, query: Query, cases: Iterable[Case]
-) -> Draft:
-    answer = answer_or_none(without_markup(value.answer)) if value.answer is not None else None
+def draft_of(completion: Completion[Any], query: Query, cases: Iterable[Case]) -> Draft:
+    """Return the draft, without tools, of either form of a first look. `cases`: examples in the prompt."""
+    value: ChainOfThought | Understanding = whole(completion)
+    object_label = label(value.object_label if isinstance(value, ChainOfThought) else value.image_search)
+    answer = spoken_answer(value.answer)
     if answer is not None and answer in {case.reply.get("answer") for case in cases}:
         answer = None  # a small model repeated an example from its prompt
     in_photo = query.photo is not None and value.answerability is Answerability.IN_PHOTO

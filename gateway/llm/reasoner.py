@@ -227,15 +227,11 @@ def select_entity(
     plausible = [
         (entity, share) for entity in candidates if (share := _print_says(entity, photo_text)) is not None
     ]
-    named = [
-        entity
-        for entity, _ in plausible
-        if draft.entity is not None and _same_thing(entity.name, draft.entity)
-    ]
-    if named:
-        return max(named, key=lambda entity: entity.probability)
     remembered = query.remembered
     if draft.entity is not None:
+        named = [entity for entity, _ in plausible if _same_thing(entity.name, draft.entity)]
+        if named:
+            return max(named, key=lambda entity: entity.probability)
         if remembered is not None and _same_thing(remembered.name, draft.entity):
             return remembered
         return _proven(plausible) or Entity(draft.entity, NAMED_BY_MODEL)
@@ -256,16 +252,13 @@ def _print_says(entity: Entity, photo_text: PhotoText) -> float | None:
     """Share of the name that is printed in the photo, 0 if the photo hardly has print; None: contradicted."""
     clear = "\n".join(line.text for line in photo_text.lines if line.score >= CLEAR)
     share = agreement(entity.name, clear)
-    if share is None or (share < _AGREES and len(squeeze(clear)) < _FEW_LETTERS and _is_unlabelled(entity)):
+    # Things of these kinds seldom carry their names: stray words do not contradict them.
+    is_unlabelled = any(_UNLABELLED & content_stems(value) for _, value in entity.attributes)
+    if share is None or (share < _AGREES and len(squeeze(clear)) < _FEW_LETTERS and is_unlabelled):
         return 0.0
     if share > 0.5 and entity.probability >= OVERRULES_MODEL:
         return max(share, _AGREES)
     return share if share >= _AGREES else None
-
-
-def _is_unlabelled(entity: Entity) -> bool:
-    """Return whether things of its kind seldom carry their names: stray words do not contradict it."""
-    return any(_UNLABELLED & content_stems(value) for _, value in entity.attributes)
 
 
 def _same_thing(name: str, other: str) -> bool:

@@ -62,13 +62,10 @@ def _cut_off(text: str) -> dict[str, Any] | None:
     try:
         from_json(text)
     except ValueError as error:
-        is_begun = "EOF" in str(error)
-    else:
-        return None
-    if not is_begun:
-        return None
-    value: dict[str, Any] = from_json(text, allow_partial="trailing-strings")
-    return value
+        if "EOF" in str(error):
+            value: dict[str, Any] = from_json(text, allow_partial="trailing-strings")
+            return value
+    return None
 
 
 def _field_spans(text: str, start: int) -> dict[str, tuple[int, int]]:

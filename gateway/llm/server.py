@@ -6,12 +6,14 @@ Callers read an error's details: these name no server, key or model. Our log has
 import json
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from urllib.parse import quote, urljoin
 
 import anyio
 import structlog
-from pydantic import field_validator
+from pydantic import AliasPath, Field, field_validator
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.client import Endpoint, ExchangeError, HttpClient, Response
@@ -22,7 +24,6 @@ from contracts import headers
 from gateway.llm.capabilities import is_about_images
 from gateway.llm.wire import Count, ErrorWire, Wire, none_if_unreadable, read_error
 
-TOO_SLOW = "The vision-language model did not answer in time."
 _MAX_ADDRESS = 300
 _NO_CHAT = re.compile("embed|rerank", re.IGNORECASE)
 _NATIVE_WITHIN_S = 5.0
@@ -30,25 +31,19 @@ _NATIVE = (("POST", "/api/show"), ("GET", "/api/v0/models/{model}"))
 """Where Ollama and LM Studio say whether a model sees photos, which they may ignore without an error."""
 
 
-class ModelMetaWire(Wire):
-    """llama.cpp's facts about a model."""
-
-    n_ctx: Count | None = None
-
-
 class ServedModel(Wire):
-    """One entry of `GET /v1/models`; its context in tokens stands in `max_model_len` (vLLM) or `meta`."""
+    """One entry of `GET /v1/models`; vLLM tells the context as `max_model_len`, llama.cpp as `n_ctx`."""
 
     id: str
     max_model_len: Count | None = None
-    meta: ModelMetaWire | None = None
+    n_ctx: Count | None = Field(None, validation_alias=AliasPath("meta", "n_ctx"))
 
-    _forgiving = field_validator("max_model_len", "meta", mode="wrap")(none_if_unreadable)
+    _forgiving = field_validator("max_model_len", "n_ctx", mode="wrap")(none_if_unreadable)
 
     @property
     def context(self) -> int:
         """In tokens; 0 where the server does not tell it."""
-        return self.max_model_len or (self.meta.n_ctx if self.meta else None) or 0
+        return self.max_model_len or self.n_ctx or 0
 
     @property
     def chats(self) -> bool:
@@ -107,11 +102,9 @@ class ServerAccount:
         deadline.require()
         url = self._endpoint.url("/models")
         try:
-            with anyio.fail_after(deadline.remaining_s()):
+            with time_limit(deadline):
                 async with self._http.exchange("GET", url, self.headers(deadline)) as response:
                     content = await bounded(response)
-        except TimeoutError as error:
-            raise DeadlineExceeded(TOO_SLOW) from error
         except ExchangeError as error:
             raise unreachable(type(error).__name__) from error
         if response.status == HTTPStatus.NOT_FOUND:
@@ -135,6 +128,16 @@ class ServerAccount:
         """Return the headers of every request to the server."""
         sent = {headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
         return sent | trace_headers() | self._endpoint.authorization
+
+
+@contextmanager
+def time_limit(deadline: Deadline) -> Iterator[None]:
+    """Raise `DeadlineExceeded` when the time is over."""
+    try:
+        with anyio.fail_after(deadline.remaining_s()):
+            yield
+    except TimeoutError as error:
+        raise DeadlineExceeded("The vision-language model did not answer in time.") from error
 
 
 async def bounded(response: Response, limit: int = 2**20) -> bytes:
@@ -169,16 +172,12 @@ log = structlog.get_logger()
 
 _UNAVAILABLE = "The vision-language model is not available."
 _BUSY = "The vision-language model is too busy just now."
-_CONTEXT_WORDS = (
-    "context length",
-    "context_length",
-    "context window",
-    "max_model_len",
-    "maximum model length",
-    "longer than the maximum",
-    "reduce the length",
-    "too many tokens",
+_CONTEXT = re.compile(
+    "context[ _]length|context window|max_model_len|maximum model length|longer than the maximum"
+    "|reduce the length|too many tokens",
+    re.IGNORECASE,
 )
+"""How vLLM and OpenAI say, in words or in a code, that the prompt was too long."""
 _QUOTED_REQUEST = re.compile(r"""['"]input['"]\s*:""")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_LOGGED = 80
@@ -250,7 +249,7 @@ def failure(
     if status == 503:
         return Overloaded(_BUSY, retry_after_s=seconds_of(retry_after, otherwise=1.0))
     if status in (400, 413, 415, 422):
-        if is_about_context(error):
+        if _CONTEXT.search(f"{error.code or ''} {error.message}"):
             return ContextTooLong("Question and evidence are longer than the model can read at once.")
         return RequestRefused(error, status)
     if status == 404:
@@ -275,12 +274,6 @@ def unreachable(reason: str) -> LoreglassError:
     """Return the error for a server that is away, or went away."""
     log.warning("vlm.unreachable", reason=reason)
     return DependencyUnavailable(_UNAVAILABLE)
-
-
-def is_about_context(error: ErrorWire) -> bool:
-    """Return whether the prompt was too long: vLLM and OpenAI say so in words and in a code."""
-    message = f"{error.code or ''} {error.message}".lower()
-    return any(words in message for words in _CONTEXT_WORDS)
 
 
 def _loggable(error: ErrorWire) -> dict[str, str]:

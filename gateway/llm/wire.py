@@ -1,4 +1,4 @@
-"""Replies of the OpenAI chat API and their event stream; requests are in `request`.
+"""Replies of the OpenAI chat API and their event stream; requests are in `call`.
 
 Fields that we use are read in every shape that servers send; others are ignored.
 """
@@ -6,9 +6,11 @@ Fields that we use are read in every shape that servers send; others are ignored
 import json
 import math
 from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import (
+    AliasPath,
     BaseModel,
     ConfigDict,
     Field,
@@ -81,12 +83,6 @@ class Token(Alternative):
         return Bytes(self.bytes)
 
 
-class LogprobsWire(Wire):
-    """`choices[0].logprobs`."""
-
-    content: list[Token] | None = None
-
-
 class MessageWire(Wire):
     """`delta` of a stream, `message` of a whole reply. `thinks`: it holds thoughts, which are no answer."""
 
@@ -113,29 +109,20 @@ class ChoiceWire(Wire):
 
     delta: MessageWire | None = None
     message: MessageWire | None = None
-    logprobs: LogprobsWire | None = None
+    tokens: list[Token] | None = Field(None, validation_alias=AliasPath("logprobs", "content"))
     finish_reason: str | None = None
 
-    _forgiving = field_validator("logprobs", mode="wrap")(none_if_unreadable)
-
-
-class PromptDetailsWire(Wire):
-    """`usage.prompt_tokens_details`."""
-
-    cached_tokens: Count | None = None
+    _forgiving = field_validator("tokens", mode="wrap")(none_if_unreadable)
 
 
 class Usage(Wire):
-    """Tokens read and written."""
+    """Tokens read and written. `cached_tokens`: of the prompt, from the server's prefix cache."""
 
     prompt_tokens: Count
     completion_tokens: Count = 0
-    prompt_tokens_details: PromptDetailsWire | None = None
-
-    @property
-    def cached_tokens(self) -> int | None:
-        """Those of the prompt that came from the server's prefix cache."""
-        return self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else None
+    cached_tokens: Count | None = Field(
+        None, validation_alias=AliasPath("prompt_tokens_details", "cached_tokens")
+    )
 
 
 class ChunkWire(Wire):
@@ -169,16 +156,11 @@ def read_error(content: bytes | str) -> ErrorWire:
     OpenAI and current vLLM nest it in `error`; older vLLM sends it bare; FastAPI servers send `detail`.
     """
     text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
-    try:
+    with suppress(ValueError, RecursionError):  # a `ValidationError` is one of values
         body = json.loads(text)
-    except (ValueError, RecursionError):
-        return ErrorWire(message=text)
-    inner = body.get("error", body) if isinstance(body, dict) else body
-    if isinstance(inner, dict) and "message" in inner:
-        try:
+        inner = body.get("error", body) if isinstance(body, dict) else body
+        if isinstance(inner, dict) and "message" in inner:
             return ErrorWire.model_validate(inner)
-        except ValidationError:
-            return ErrorWire(message=text)
     return ErrorWire(message=text)
 
 
@@ -228,13 +210,8 @@ def read_chunk(event: str) -> ChunkWire | ErrorWire:
     """One event, or the whole body of a reply that was not streamed. Raises `BrokenStream`."""
     try:
         body = json.loads(event)
-    except (ValueError, RecursionError):
-        raise BrokenStream("an event is not JSON") from None
-    if body is None:
-        return ChunkWire()
-    if isinstance(body, dict) and body.get("error") is not None:
-        return read_error(event)
-    try:
-        return ChunkWire.model_validate(body)
-    except ValidationError:
-        raise BrokenStream("an event is not of the chat API") from None
+        if isinstance(body, dict) and body.get("error") is not None:
+            return read_error(event)
+        return ChunkWire() if body is None else ChunkWire.model_validate(body)
+    except (ValueError, RecursionError):  # a `ValidationError` is one of values
+        raise BrokenStream("an event is not JSON of the chat API") from None

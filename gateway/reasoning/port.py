@@ -94,7 +94,7 @@ class ModelCalls:
     words: list[ModelCall] | None = None
 
 
-_COUNTED: ContextVar[ModelCalls | None] = ContextVar("model_calls", default=None)
+_COUNTED: ContextVar[ModelCalls] = ContextVar("model_calls")
 
 
 @contextmanager
@@ -113,22 +113,19 @@ def counting_calls(*, keep: bool = False) -> Iterator[ModelCalls]:
 
 def count_calls(requests: int, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
     """Count requests to the model and their tokens for the current question, if there is one."""
-    calls = _COUNTED.get()
-    if calls is not None:
-        calls.count += requests
-        calls.prompt_tokens += prompt_tokens
-        calls.completion_tokens += completion_tokens
+    calls = _COUNTED.get(ModelCalls())
+    calls.count += requests
+    calls.prompt_tokens += prompt_tokens
+    calls.completion_tokens += completion_tokens
 
 
 def keep_call(describe: Callable[[], ModelCall]) -> None:
     """Keep a call that got a reply, if somebody asked for them: only then is `describe` called."""
-    calls = _COUNTED.get()
-    if calls is not None and calls.words is not None and len(calls.words) < MOST_KEPT:
-        calls.words.append(describe())
+    words = _COUNTED.get(ModelCalls()).words
+    if words is not None and len(words) < MOST_KEPT:
+        words.append(describe())
 
 
 def note_missing(service: str) -> None:
     """Note that a reasoner goes on without a service that failed."""
-    calls = _COUNTED.get()
-    if calls is not None:
-        calls.without[service] = None
+    _COUNTED.get(ModelCalls()).without[service] = None

@@ -7,6 +7,7 @@ is only withheld (CRAG-MM scores -1 against 0).
 import re
 import unicodedata
 
+from gateway.reasoning.pieces import without_markup
 from language.words import visible
 
 _APOSTROPHES = str.maketrans("’‘ʼ`´＇", "''''''")
@@ -97,38 +98,32 @@ _BREAK = re.compile(r"[.!?;:,\n–—()]+\s*|\s-\s|\s(?=(?:but|so|because|since|
 
 def is_refusal(text: str | None) -> bool:
     """Return whether the text says that there is no answer; an empty one says so too."""
-    if text is None or not any(character.isalnum() for character in text):
-        return text is None or not _is_symbol_answer(text)
+    if text is None:
+        return True
+    if not any(character.isalnum() for character in text):
+        # "√", "♀" or "©" may be an answer; dots, dashes and question marks are none.
+        return all(unicodedata.category(character)[0] != "S" for character in text)
     plain = _plain(text)
     folded = plain.casefold()
-    if _WHOLE.fullmatch(re.sub(rf"^{_LEAD}", "", folded).strip(" .!?()[]")):
-        return True
-    if _PASSIVE.search(folded):
+    is_word = _WHOLE.fullmatch(re.sub(rf"^{_LEAD}", "", folded).strip(" .!?()[]"))
+    if is_word or _PASSIVE.search(folded):
         return True
     starts = (0, *(gap.end() for gap in _BREAK.finditer(plain)))
     return any(_refuses(plain[start:]) for start in starts)
 
 
-def answer_or_none(text: str | None) -> str | None:
-    """Return the text if it answers, None if it refuses."""
-    return None if text is None or is_refusal(text) else text
-
-
-def _is_symbol_answer(text: str) -> bool:
-    """ "√", "♀" or "©" may be an answer; dots, dashes and question marks are none."""
-    return any(unicodedata.category(character)[0] == "S" for character in text)
+def spoken_answer(text: str | None) -> str | None:
+    """Return a model's answer without markup, as it may be said; None if it has none."""
+    plain = without_markup(text) if text is not None else None
+    return None if is_refusal(plain) else plain
 
 
 def _plain(text: str) -> str:
     """Without hidden characters, markup and what stands in quotation marks: titles are not statements."""
     straight = unicodedata.normalize("NFKC", visible(text[:_LONGEST])).replace("…", "...")
-    unquoted = _QUOTED.sub(lambda quote: " " + _content_of(quote.group(), straight) + " ", straight)
+    reply = straight.strip().rstrip(".!")  # one that is a single quotation is what that says
+    unquoted = _QUOTED.sub(lambda quote: f" {reply[1:-1] if quote.group() == reply else '@'} ", straight)
     return _SPACE.sub(" ", _MARKUP.sub("", unquoted.translate(_APOSTROPHES))).strip()
-
-
-def _content_of(quote: str, text: str) -> str:
-    """A reply that is one quotation is what it says; a quotation inside a sentence is only mentioned."""
-    return quote[1:-1] if quote == text.strip().rstrip(".!") else "@"
 
 
 def _refuses(clause: str) -> bool:

@@ -11,7 +11,7 @@ from chassis.startup import WrongSettings
 from chassis.validation import first_fault
 from contracts.answer import Route
 from gateway.planning.explaining import SILENT, Explaining
-from gateway.reasoning.refusals import answer_or_none
+from gateway.reasoning.refusals import is_refusal
 from gateway.state import Draft
 from gateway.thresholds import Thresholds
 from language.names import Name, names
@@ -134,7 +134,7 @@ class SearchRouter:
         Signals of a draft with an answer: `draft_` and a feature's name; `p_verify`, P(the draft is right);
         `p_direct`, the same where the photo suffices, else 0.
         """
-        if answer_or_none(draft.answer) is None or draft.confidence is None:
+        if is_refusal(draft.answer) or draft.confidence is None:
             return Route.RAG
         features = router_features(draft)
         right = self.curve.probability(features) if self.curve else draft.confidence

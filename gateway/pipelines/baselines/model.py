@@ -24,8 +24,8 @@ from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
 from gateway.llm.server import VlmDeclined
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.reasoning.pieces import first_pieces, without_markup
-from gateway.reasoning.refusals import answer_or_none
+from gateway.reasoning.pieces import first_pieces
+from gateway.reasoning.refusals import spoken_answer
 from gateway.state import ENTITY_SLOT, Entity, Evidence, GenerationBudget, Query, Reply
 from gateway.steps import evidence
 
@@ -147,11 +147,10 @@ class VlmBaselines:
 
 def _reply_of(completion: Completion[SteppedAnswer]) -> Reply:
     """Return the answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
-    answer = completion.value.answer if completion.whole else None
-    text = answer_or_none(without_markup(answer)) if answer is not None else None
+    text = spoken_answer(completion.value.answer if completion.whole else None)
     if text is None:
         return _UNKNOWN
-    measured = completion.probabilities_of("answer") or None
+    measured = completion.probabilities_of("answer")
     return Reply(text, confidence(measured), token_probabilities=measured)
 
 

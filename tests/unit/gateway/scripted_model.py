@@ -11,7 +11,7 @@ from chassis.resilience.deadlines import Deadline
 from gateway.llm.completion import Assembly, Completion
 from gateway.llm.delimiting import pieces_in
 from gateway.llm.prompt import Prompt, TextPart, Value
-from gateway.llm.wire import ChoiceWire, ChunkWire, LogprobsWire, MessageWire, Token
+from gateway.llm.wire import ChunkWire
 
 
 class Cut(str):
@@ -55,15 +55,20 @@ class ScriptedModel:
         if isinstance(reply, Exception):
             raise reply
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        token = Token(token=text, logprob=math.log(self.probability))
-        choice = ChoiceWire(
-            delta=MessageWire(content=text),
-            logprobs=LogprobsWire(content=[token]),
-            finish_reason="length" if isinstance(reply, Cut) else "stop",
-        )
-        assembly = Assembly(prompt.schema, prompt.ends_with)
-        assembly.add(ChunkWire(choices=[choice]))
+        assembly: Assembly[Value] = Assembly(prompt.schema, prompt.ends_with)
+        assembly.add(chunk(text, "length" if isinstance(reply, Cut) else "stop", self.probability))
         return assembly.completion()
+
+
+def chunk(text: str, finish_reason: str | None = None, probability: float = 1.0) -> ChunkWire:
+    """Return the event of a stream that has this text as one token."""
+    token = {"token": text, "logprob": math.log(probability)}
+    choice = {
+        "delta": {"content": text},
+        "logprobs": {"content": [token]},
+        "finish_reason": finish_reason,
+    }
+    return ChunkWire.model_validate({"choices": [choice]})
 
 
 def text_of(prompt: Prompt[Any]) -> str:

@@ -8,15 +8,7 @@ import anyio
 import pytest
 from pydantic import BaseModel, Field
 
-from bench.node import (
-    ServerTraits,
-    TokenStyle,
-    context_too_long,
-    fails,
-    overloaded,
-    says,
-    vllm_error,
-)
+from bench.node import ServerTraits, TokenStyle, context_too_long, fails, overloaded, says, vllm_error
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.client import Endpoint
 from chassis.resilience.deadlines import Deadline

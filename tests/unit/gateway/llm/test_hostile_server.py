@@ -111,30 +111,25 @@ async def test_retry_after_of_a_busy_server_is_bounded(after: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry",
+    ("entry", "probabilities"),
     [
-        {"token": LOOK, "logprob": float("nan"), "top_logprobs": []},
-        {"token": LOOK, "logprob": 7.5, "top_logprobs": []},
-        {"token": LOOK, "logprob": None, "top_logprobs": []},
-        {"token": LOOK, "logprob": -0.1, "top_logprobs": [{"token": "x", "logprob": float("nan")}]},
-        {"token": LOOK},
+        ({"logprob": 0.0, "top_logprobs": None}, (1.0,)),
+        ({"logprob": float("nan"), "top_logprobs": []}, None),
+        ({"logprob": 7.5, "top_logprobs": []}, None),
+        ({"logprob": None, "top_logprobs": []}, None),
+        ({"logprob": -0.1, "top_logprobs": [{"token": "x", "logprob": float("nan")}]}, None),
+        ({}, None),
     ],
-    ids=["nan", "above one", "null", "a rival without number", "missing"],
+    ids=["no alternatives", "nan", "above one", "null", "a rival without number", "missing"],
 )
-async def test_invalid_probabilities_are_ignored(entry: dict[str, Any]) -> None:
-    reply = event(LOOK, logprobs={"content": [entry]}, finish_reason="stop")
+async def test_invalid_probabilities_are_ignored(
+    entry: dict[str, Any], probabilities: tuple[float, ...] | None
+) -> None:
+    reply = event(LOOK, logprobs={"content": [{"token": LOOK} | entry]}, finish_reason="stop")
     async with client_of(STREAM + reply + b"data: [DONE]\n\n") as client:
         completion = await client.complete(PROMPT, deadline())
     assert completion.value.answer == "Turin."
-    assert completion.probabilities_of("answer") is None
-
-
-async def test_token_without_alternatives_is_read() -> None:
-    entry = {"token": LOOK, "logprob": 0.0, "top_logprobs": None}
-    reply = event(LOOK, logprobs={"content": [entry]}, finish_reason="stop")
-    async with client_of(STREAM + reply + b"data: [DONE]\n\n") as client:
-        completion = await client.complete(PROMPT, deadline())
-    assert completion.probabilities_of("answer") == (1.0,)
+    assert completion.probabilities_of("answer") == probabilities
 
 
 @pytest.mark.parametrize("usage", [{"prompt_tokens": -4}, {}, {"prompt_tokens": 10**30}, "much"])

@@ -40,29 +40,19 @@ class Stop(Exception):
     ("traits", "abilities"),
     [
         (ServerTraits(), Abilities()),
-        (
-            LLAMA_ON_VLLM_0_10_2,
-            Abilities(schema=False, system=False, context=8192),
-        ),
-        (ServerTraits(photos=0), Abilities(sees_photos=False)),
-        (
-            ServerTraits(json_schema=False, json_object=False),
-            Abilities(schema=False),
-        ),
+        (LLAMA_ON_VLLM_0_10_2, Abilities(schema=False, system=False, context=8192)),
+        (ServerTraits(json_schema=False, json_object=False), Abilities(schema=False)),
         (ServerTraits(logprobs=False), Abilities(logprobs=False)),
         (ServerTraits(ignores_logprobs=True), Abilities(logprobs=False)),
-        (
-            ServerTraits(seed=False, usage=False),
-            Abilities(seed=False, usage=False),
-        ),
+        (ServerTraits(seed=False, usage=False), Abilities(seed=False, usage=False)),
     ],
 )
 async def test_probe_detects_the_server_s_features(traits: ServerTraits, abilities: Abilities) -> None:
     async with bench(replies(UNKNOWN), traits) as it:
         client = it.client
         assert await probe(client, deadline()) == abilities
-        assert client.abilities == abilities
-        assert not client.probe_due
+        assert client.features.current == abilities
+        assert not client.features.probe_due
         assert client.described == {"name": "scripted-vlm"} | abilities.described
 
 
@@ -98,7 +88,7 @@ async def test_failed_probe_keeps_the_features() -> None:
     async with bench(lambda _: refusal) as it:
         with pytest.raises(DependencyUnavailable):
             await probe(it.client, deadline())
-        assert (it.client.abilities, it.client.probe_due) == (Abilities(), True)
+        assert (it.client.features.current, it.client.features.probe_due) == (Abilities(), True)
         assert it.client.described == {"name": it.server.model}
 
 

@@ -62,7 +62,7 @@ def test_all_prompts_share_their_beginning_and_end_with_the_question(ask: Query)
         assert prompt.system == system_text()
         assert first[:-1] == photo_parts(ask)
         assert isinstance(first[-1], TextPart)
-        assert first[-1].text.endswith(f"\n\n{question_text(ask, OPTIONS)}"), prompt.name
+        assert first[-1].text.endswith(f"\n\n{question_text(ask, OPTIONS)[0]}"), prompt.name
         assert first[-1].text.endswith(ask.question), prompt.name
 
 
@@ -89,7 +89,7 @@ def test_instructions_precede_the_question_in_every_prompt() -> None:
     for text in map(first_text, all_prompts(wished)):
         assert text.index("Answer in Latin.") < text.rindex(ASK.question)
         assert "<|im_end|>" not in text
-    assert "wishes" not in question_text(ASK, OPTIONS)
+    assert "wishes" not in question_text(ASK, OPTIONS)[0]
 
 
 @pytest.mark.parametrize(
@@ -159,14 +159,14 @@ def test_slots_are_filled_once() -> None:
 
 def test_the_conversation_is_bounded_and_keeps_the_latest_turns() -> None:
     turns = tuple(Turn(f"question {n} " + "x" * 300, f"answer {n}", False) for n in range(50))
-    text = question_text(Query("And now?", PHOTO, False, turns), OPTIONS)
+    text, _ = question_text(Query("And now?", PHOTO, False, turns), OPTIONS)
     assert len(text) < OPTIONS.history_chars + 300
     assert "answer 49" in text
     assert "question 45" not in text
 
 
 def test_follow_up_prompt_has_history_and_entity() -> None:
-    text = question_text(FOLLOW_UP, OPTIONS)
+    text = question_text(FOLLOW_UP, OPTIONS)[0]
     assert "Wearer: What car is this?\nYou: It is a Fiat 500." in text
     assert "last about: Fiat 500" in text
     assert "I don't know" not in text

@@ -1,12 +1,16 @@
 """Words of a model's reply: refusals, and what is cleaned."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.llm import reading
 from gateway.reasoning.pieces import without_markup
-from gateway.reasoning.refusals import answer_or_none, is_refusal
+from gateway.reasoning.refusals import is_refusal
 
 REFUSALS = [
     *("I don't know", "I don't know.", "I don’t know", "I don‘t know!", "I don`t know", "i dont know"),
@@ -37,6 +41,7 @@ REFUSALS = [
     *("The provided context doesn't say.", "It is unclear who built it.", "It's unknown."),
     *("It is impossible to say.", "It is not possible to tell from the photo."),
     *("The answer is unknown.", "The answer to this question is not known."),
+    None,
 ]
 
 ANSWERS = [
@@ -65,22 +70,16 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-def test_a_refusal_is_recognised(text: str) -> None:
+def test_a_refusal_is_recognised(text: str | None) -> None:
     assert is_refusal(text)
-    assert answer_or_none(text) is None
 
 
 @pytest.mark.parametrize("text", ANSWERS)
 def test_an_answer_that_contains_such_words_stands(text: str) -> None:
     assert not is_refusal(text)
-    assert answer_or_none(text) == text
 
 
-def test_no_text_is_a_refusal() -> None:
-    assert is_refusal(None)
-
-
-@pytest.mark.parametrize("text", [t for t in REFUSALS if any(c.isalpha() for c in t)])
+@pytest.mark.parametrize("text", [t for t in REFUSALS if t and any(c.isalpha() for c in t)])
 def test_space_and_capitals_change_nothing(text: str) -> None:
     assert is_refusal(f"  {text}\n")
     assert is_refusal(text.upper())
@@ -98,25 +97,62 @@ def test_long_hostile_text_is_read_in_bounded_time(unit: str) -> None:
 HOSTILE = st.text(alphabet="ab {}[]<>|entity\n\x00\u200b\"'`.-1)/:", max_size=400)
 
 
-@pytest.mark.parametrize(
-    ("written", "query"),
-    [
-        ("How long is the {entity}?", "How long is the {entity}?"),
-        ("price of { Entity }", "price of {entity}"),
-        ("price of {{entity}}", "price of {entity}"),
-        ("price of [entity name]", "price of {entity}"),
-        ("price of <the entity>", "price of {entity}"),
-        ("price of {vehicle name} today", "price of vehicle name today"),
-        ("1. How old is it?", "How old is it?"),
-        ("- How old is it?", "How old is it?"),
-        ('"How old is it?"', "How old is it?"),
-        ("a\nb\tc\x00d", "a b c d"),
-        ("drop {__import__('os')} it", "drop __import__('os') it"),
-        ("3.5 mm jack of the {entity}", "3.5 mm jack of the {entity}"),
-    ],
-)
-def test_a_query_is_one_line_with_no_placeholder_but_entity(written: str, query: str) -> None:
-    assert reading.search_phrase(written) == query
+CLEANED: dict[str, tuple[Callable[..., Any], dict[str | None, str | None]]] = {
+    "a query is one line with no placeholder but entity": (
+        reading.search_phrase,
+        {
+            "How long is the {entity}?": "How long is the {entity}?",
+            "price of { Entity }": "price of {entity}",
+            "price of {{entity}}": "price of {entity}",
+            "price of [entity name]": "price of {entity}",
+            "price of <the entity>": "price of {entity}",
+            "price of {vehicle name} today": "price of vehicle name today",
+            "1. How old is it?": "How old is it?",
+            "- How old is it?": "How old is it?",
+            '"How old is it?"': "How old is it?",
+            "a\nb\tc\x00d": "a b c d",
+            "drop {__import__('os')} it": "drop __import__('os') it",
+            "3.5 mm jack of the {entity}": "3.5 mm jack of the {entity}",
+        },
+    ),
+    "a label is a few plain words": (
+        reading.label,
+        {
+            "Car": "car",
+            "clothing brand": "clothing brand",
+            "a very big red sports car": "a very big",
+            "1. dog.": "dog",
+            "dog (brown)": "dog",
+            "<|eot_id|>": "eot id",
+            **dict.fromkeys(("thing", "", "!!!", None)),
+        },
+    ),
+    "only what was listed is chosen": (
+        partial(reading.listed_label, listed=["bench", "dog"]),
+        {"The Dog": "the dog", "white dog": "white dog", "dogs": "dogs", **dict.fromkeys(("cat", None, ""))},
+    ),
+    "a general kind is not an entity's name": (
+        partial(reading.entity_name, object_label="car"),
+        {"Fiat 500": "Fiat 500", " “Middlemarch”. ": "Middlemarch", **dict.fromkeys(("Car", "...", None))},
+    ),
+    "an answer carries no links or markup": (
+        without_markup,
+        {
+            "It is ![x](https://evil.example/?q=secret) here.": "It is x here.",
+            "See [the site](http://a.example/b).": "See the site.",
+            "Go to https://user:key@evil.example/path?q=1 now": "Go to evil.example now",
+            "The site is www.museum.example.": "The site is www.museum.example.",
+            "<b>Bold</b> **claim**": "Bold claim",
+            "  two\n lines\x07 ": "two lines",
+            "x < 5 and y > 2": "x < 5 and y > 2",
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("clean", "cases"), CLEANED.values(), ids=CLEANED)
+def test_words_of_a_model_are_cleaned(clean: Callable[..., Any], cases: dict[str | None, str | None]) -> None:
+    assert {written: clean(written) for written in cases} == cases
 
 
 @given(st.lists(HOSTILE, max_size=20))
@@ -131,72 +167,8 @@ def test_queries_are_few_short_different_and_clean(texts: list[str]) -> None:
         assert not set(query.replace("{entity}", "")) & set("{}[]<>")
 
 
-@pytest.mark.parametrize(
-    ("written", "label"),
-    [
-        ("Car", "car"),
-        ("clothing brand", "clothing brand"),
-        ("a very big red sports car", "a very big"),
-        ("1. dog.", "dog"),
-        ("dog (brown)", "dog"),
-        ("<|eot_id|>", "eot id"),
-        ("thing", None),
-        ("", None),
-        ("!!!", None),
-        (None, None),
-    ],
-)
-def test_a_label_is_a_few_plain_words(written: str | None, label: str | None) -> None:
-    assert reading.label(written) == label
-
-
 @given(st.lists(HOSTILE, max_size=20))
 def test_labels_are_few_and_of_at_most_three_words(texts: list[str]) -> None:
     labels = reading.labels(texts, 6)
     assert len(labels) <= 6
     assert all(1 <= len(label.split()) <= 3 and label == label.casefold() for label in labels)
-
-
-@pytest.mark.parametrize(
-    ("written", "chosen"),
-    [
-        ("The Dog", "the dog"),
-        ("white dog", "white dog"),
-        ("dogs", "dogs"),
-        ("cat", None),
-        (None, None),
-        ("", None),
-    ],
-)
-def test_only_what_was_listed_is_chosen(written: str | None, chosen: str | None) -> None:
-    assert reading.listed_label(written, ["bench", "dog"]) == chosen
-
-
-@pytest.mark.parametrize(
-    ("written", "name"),
-    [
-        ("Fiat 500", "Fiat 500"),
-        (" “Middlemarch”. ", "Middlemarch"),
-        ("Car", None),
-        ("...", None),
-        (None, None),
-    ],
-)
-def test_general_kind_is_not_an_entity_name(written: str | None, name: str | None) -> None:
-    assert reading.entity_name(written, "car") == name
-
-
-@pytest.mark.parametrize(
-    ("written", "plain"),
-    [
-        ("It is ![x](https://evil.example/?q=secret) here.", "It is x here."),
-        ("See [the site](http://a.example/b).", "See the site."),
-        ("Go to https://user:key@evil.example/path?q=1 now", "Go to evil.example now"),
-        ("The site is www.museum.example.", "The site is www.museum.example."),
-        ("<b>Bold</b> **claim**", "Bold claim"),
-        ("  two\n lines\x07 ", "two lines"),
-        ("x < 5 and y > 2", "x < 5 and y > 2"),
-    ],
-)
-def test_an_answer_carries_no_links_or_markup(written: str, plain: str) -> None:
-    assert without_markup(written) == plain

@@ -21,11 +21,11 @@ from gateway.llm.schemas import (
     Understanding,
 )
 from gateway.llm.server import VlmReplyUnusable
-from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
 from gateway.pipelines.qa_dragon.model import EntityMatch, ObjectChoice, ObjectList, QuerySplit, ToolChoice
 from gateway.state import Tool
 from tests.unit.gateway.llm.stage import ASK, Bench, bench, deadline, nothing_printed
 from tests.unit.gateway.llm.test_prompts import STAGES
+from tests.unit.gateway.scripted_model import chunk
 
 SCHEMAS: list[type[Structured]] = [
     ChainOfThought,
@@ -78,54 +78,60 @@ def test_another_kind_of_object_is_not_taken_for_a_reply(schema: type[Structured
         schema.model_validate({"error": "x"})
 
 
-@pytest.mark.parametrize(
-    ("written", "flag"),
-    [
-        ("In Photo", Answerability.IN_PHOTO),
-        ("in-photo", Answerability.IN_PHOTO),
-        ("check", Answerability.CHECK),
-        ("certainly!", Answerability.LOOK_UP),
-        (None, Answerability.LOOK_UP),
-    ],
-)
-def test_unknown_answerability_means_look_up(written: Any, flag: Answerability) -> None:
-    assert ChainOfThought.model_validate({"reasoning": [], "answerability": written}).answerability is flag
+SPELLINGS: list[tuple[type[Structured], str, dict[Any, Any]]] = [
+    (
+        ChainOfThought,
+        "answerability",
+        {
+            "In Photo": Answerability.IN_PHOTO,
+            "in-photo": Answerability.IN_PHOTO,
+            "check": Answerability.CHECK,
+            "certainly!": Answerability.LOOK_UP,
+            "null": Answerability.LOOK_UP,
+        },
+    ),
+    (ChainOfThought, "entity", dict.fromkeys(('"null"', "None", "n/a", "unknown", " ", "null"))),
+    (
+        ToolChoice,
+        "tools",
+        {
+            '["image_search", "rm -rf", 3]': [Tool.IMAGE_SEARCH],
+            "image_search, text_search": [Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH],
+            '["Text Search"]': [Tool.TEXT_SEARCH],
+            "null": [],
+            "{}": [],
+        },
+    ),
+    (EntityMatch, "candidate", {"2": 2, '"2"': 2, '["2", "piece 4"]': 2, "piece 4": 4, '[{"a": 1}]': 1}),
+    (EntityMatch, "candidate", {'"[3, 1]"': 3} | dict.fromkeys(("none", "null", '""', "[]", "-1", '"-1"'))),
+    (Understanding, "image_search", {"car": "car", '["car", "van"]': "car", "true": "thing"}),
+    (Understanding, "image_search", dict.fromkeys(("[]", '"null"', "false"))),
+    (Understanding, "text_search", {"true": [], "false": [], "null": [], "[]": []}),
+    (Understanding, "answer", {"42": "42"}),
+    (Understanding, "reasoning", {"one\ntwo": ["one", "two"]}),
+]
+"""By schema and field: what models write, as JSON or a bare string, and how it is read."""
+
+
+def as_written(text: str) -> Any:
+    """Return the JSON value, or the text itself if it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @pytest.mark.parametrize(
-    ("written", "tools"),
-    [
-        (["image_search", "rm -rf", 3], [Tool.IMAGE_SEARCH]),
-        ("image_search, text_search", [Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH]),
-        (["Text Search"], [Tool.TEXT_SEARCH]),
-        (None, []),
-        ({}, []),
-    ],
+    ("schema", "field", "written", "read"),
+    [(schema, field, *case) for schema, field, cases in SPELLINGS for case in cases.items()],
 )
-def test_only_known_tools_are_read(written: Any, tools: list[Tool]) -> None:
-    assert ToolChoice.model_validate({"reason": "", "tools": written}).tools == tools
-
-
-@pytest.mark.parametrize(
-    ("written", "number"),
-    [
-        *((2, 2), ("2", 2), ("none", None), (None, None), ("", None), ([], None), (-1, None), ("-1", None)),
-        *((["2", "piece 4"], 2), ("piece 4", 4), ("[3, 1]", 3), ([{"a": 1}], 1)),
-    ],
-)
-def test_a_candidate_is_a_number_or_none(written: Any, number: int | None) -> None:
-    assert EntityMatch.model_validate({"reason": "", "candidate": written}).candidate == number
-
-
-@pytest.mark.parametrize("written", ["null", "None", "n/a", "unknown", " ", None])
-def test_empty_entity_name_is_null(written: str | None) -> None:
-    assert ChainOfThought.model_validate({"reasoning": [], "entity": written}).entity is None
-
-
-def test_numbers_and_lines_are_read_as_text() -> None:
-    read = Understanding.model_validate_json(json.dumps({"reasoning": "one\ntwo", "answer": 42}))
-    assert read.reasoning == ["one", "two"]
-    assert read.answer == "42"
+def test_a_field_is_read_in_any_spelling(
+    schema: type[Structured], field: str, written: str, read: Any
+) -> None:
+    others: dict[str, Any] = {
+        next(iter(schema.model_fields)): [] if "reasoning" in schema.model_fields else ""
+    }
+    assert getattr(schema.model_validate(others | {field: as_written(written)}), field) == read
 
 
 def test_draft_omits_default_fields() -> None:
@@ -141,22 +147,9 @@ def test_draft_omits_default_fields() -> None:
     assert unsaid.answerability is Answerability.LOOK_UP
 
 
-@pytest.mark.parametrize(
-    ("written", "sought"),
-    [("car", "car"), (["car", "van"], "car"), ([], None), ("null", None), (False, None), (True, "thing")],
-)
-def test_image_search_label_is_read_in_any_spelling(written: Any, sought: str | None) -> None:
-    assert Understanding.model_validate({"reasoning": [], "image_search": written}).image_search == sought
-
-
-@pytest.mark.parametrize("written", [True, False, None, []])
-def test_empty_text_search_has_no_queries(written: Any) -> None:
-    assert Understanding.model_validate({"reasoning": [], "text_search": written}).text_search == []
-
-
 def completion_of(text: str, schema: type[Structured], reason: str = "stop") -> Completion[Structured]:
-    assembly = Assembly(schema)
-    assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text), finish_reason=reason)]))
+    assembly: Assembly[Structured] = Assembly(schema)
+    assembly.add(chunk(text, reason))
     return assembly.completion()
 
 
@@ -268,10 +261,8 @@ def test_a_cut_reply_is_read_as_far_as_it_is_complete(schema: type[Structured]) 
 
 def cut_off(schema: type[Structured], text: str) -> Structured | None:
     """What is read of a reply that ended here for its length; None if it is refused."""
-    assembly = Assembly(schema)
-    assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text), finish_reason="length")]))
     try:
-        return whole(assembly.completion())
+        return whole(completion_of(text, schema, "length"))
     except LoreglassError:
         return None
 

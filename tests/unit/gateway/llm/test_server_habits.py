@@ -119,8 +119,8 @@ async def test_first_token_includes_thoughts() -> None:
 async def test_a_reply_with_thoughts_gets_more_tokens_from_then_on() -> None:
     async with client_of(STREAM + delta(reasoning_content="Hm.") + SAID + event(STOP) + DONE) as client:
         await client.complete(PROMPT, deadline())
-        assert client.abilities.thinking is Thinking.ON
-        assert client.abilities.thinking_tokens == 1_024
+        assert client.features.current.thinking is Thinking.ON
+        assert client.features.current.thinking_tokens == 1_024
     assert Abilities(thinking=Thinking.ON, context=4_096).thinking_tokens == 512
     assert (
         "replies get 512 more tokens" in Abilities(thinking=Thinking.ON, context=4_096).described["thinking"]

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 
-import anyio
 import pytest
 
 from bench.node import says
@@ -13,19 +12,19 @@ from gateway.llm.completion import Assembly, Completion
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.reading import answer_of, reply_of_text
 from gateway.llm.server import VlmReplyUnusable
-from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire, Token
+from gateway.llm.wire import Token
 from tests.unit.gateway.llm.stage import Bench, bench, page
+from tests.unit.gateway.scripted_model import chunk
 
 pytestmark = pytest.mark.anyio
 
 
 TEXT = Prompt("note", "You look at photos.", (TextPart('Write the form "note".'),), str, 40)
-TAGGED = replace(TEXT, ends_with="</tool>")
 
 
-async def write(it: Bench, prompt: Prompt[str] = TEXT) -> Completion[str]:
+async def write(it: Bench) -> Completion[str]:
     """One reply of text."""
-    return await it.client.complete(prompt, Deadline.after_ms(60_000))
+    return await it.client.complete(TEXT, Deadline.after_ms(60_000))
 
 
 async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
@@ -40,26 +39,12 @@ async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
     assert body["messages"][1]["content"] == TEXT.user[0].text  # type: ignore[union-attr]
 
 
-async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() -> None:
-    text = "<tool>\n1. flip\n</tool> and so on"
-    before = [token.data for token in says("<tool>\n1. flip\n</tool>").tokens]
-    held = says(text, hold=anyio.Event(), hold_at=len(before) + 1)
-    async with bench({"note": held}) as it:
-        written = await write(it, TAGGED)
-        with anyio.fail_after(20):
-            await it.server.requests[0].finished.wait()
-        assert it.server.requests[0].abandoned
-    assert written.text.startswith("<tool>\n1. flip\n</tool>")
-    assert written.finish_reason == "complete"
-
-
 def test_text_replies_do_not_change_the_schema_form() -> None:
     memory = ServerFeatures()
-    assert not memory.update_from_reply(replace(EVERYTHING, schema=False), of_form=False)
-    assert not memory.confirmed
-    assert memory.update_from_reply(replace(EVERYTHING, schema=False, seed=False), of_form=False)
+    memory.update_from_reply(replace(EVERYTHING, schema=False, seed=False), of_form=False)
     assert memory.current == replace(EVERYTHING, seed=False)
-    assert not memory.update_from_reply(memory.current)
+    assert not memory.confirmed
+    memory.update_from_reply(memory.current)
     assert memory.confirmed
 
 
@@ -73,11 +58,11 @@ async def test_empty_text_is_an_error(text: str) -> None:
 
 @pytest.mark.parametrize("cut", range(1, 8))
 def test_closing_tag_is_detected_across_chunks(cut: int) -> None:
-    assembly = Assembly(str, ends_with="</tool>")
+    assembly: Assembly[str] = Assembly(str, ends_with="</tool>")
     text = "a</to</tool>"
     for start in range(0, len(text), cut):
         assert not assembly.is_complete
-        assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=text[start : start + cut]))]))
+        assembly.add(chunk(text[start : start + cut]))
     assert assembly.is_complete
 
 

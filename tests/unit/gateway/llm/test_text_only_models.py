@@ -6,14 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.node import (
-    PROBED,
-    Fails,
-    Reply,
-    ScriptedRequest,
-    says,
-    vllm_error,
-)
+from bench.node import PROBED, Fails, Reply, ScriptedRequest, says, vllm_error
 from chassis.errors import DependencyUnavailable
 from chassis.http.client import Endpoint
 from chassis.resilience.breaker import Breaker, BreakerState
