@@ -5,7 +5,7 @@ each threshold to the turns before.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, join, signals_of
 from evaluation.judging.rule_judge import RuleJudge
@@ -13,7 +13,7 @@ from evaluation.judging.text import APPROXIMATE, Cut
 from evaluation.judging.verdicts import Judge, Judgement, VerdictCache, judge_all, verdict_file
 from evaluation.record import TurnRecord
 from evaluation.runs.store import Run
-from evaluation.scoring.protocols import Protocol, Scored, case_of, with_judgements
+from evaluation.scoring.protocols import Protocol, case_of, with_judgements
 
 PROTOCOL = Protocol.CRAG_MM_2026
 PROPOSED, DRAFT = "proposed", "draft"
@@ -65,7 +65,12 @@ async def verdicts_on_answers(
     with _cache(run, judging.judge.name, which) as cache:
         judgements = await judge_all(cases, judging.judge, concurrency=judging.concurrency, cache=cache)
     unjudged = frozenset(name for name, judgement in judgements.items() if judgement.failed)
-    return _by_protocol(answers, judgements, judging.cut), unjudged
+    scored = with_judgements(answers, judgements, judging.cut)
+    by_protocol = {
+        each.record.interaction_id: replace(each.judgement, verdict=each.verdict(PROTOCOL), failed=False)
+        for each in scored
+    }
+    return by_protocol, unjudged
 
 
 def _cache(run: Run, judge: str, which: str) -> VerdictCache:
@@ -75,15 +80,6 @@ def _cache(run: Run, judge: str, which: str) -> VerdictCache:
         return VerdictCache(verdict_file(run.folder, names[which]), fresh=True)
     others = [verdict_file(run.folder, name) for name in (judge, *names.values())]
     return VerdictCache(verdict_file(run.folder, names[which]), others)
-
-
-def _by_protocol(
-    answers: Sequence[TurnRecord], judgements: Mapping[str, Judgement], cut: Cut
-) -> dict[str, Judgement]:
-    scored: list[Scored] = with_judgements(answers, judgements, cut)
-    return {
-        each.record.interaction_id: Judgement(each.verdict(PROTOCOL), each.judgement.why) for each in scored
-    }
 
 
 def thresholds_of(run: Run) -> dict[str, float]:

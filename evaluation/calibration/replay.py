@@ -76,12 +76,6 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
-MEASURED = (
-    "draft_confidence", "p_direct", "answer_confidence", "token_min", "token_mean",
-    "support", "evidence_support", "judged", "judge_token_min", "judge_token_mean",
-)  # fmt: skip
-"""The gateway's signals that thresholds are held against, or that say what they are."""
-
 
 @dataclass(frozen=True, slots=True)
 class Signals:
@@ -120,8 +114,12 @@ class Signals:
 
     def where(self, chosen: Bools | Ints) -> "Signals":
         """Some of the questions."""
-        names = [field.name for field in fields(self) if field.name != "in_force"]
-        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+        return replace(self, **{name: getattr(self, name)[chosen] for name in _COLUMNS})
+
+
+_COLUMNS = tuple(field.name for field in fields(Signals) if field.name != "in_force")
+_MEASURED = _COLUMNS[_COLUMNS.index("draft_confidence") : _COLUMNS.index("citable")]
+"""The gateway's signals that thresholds are held against, or that say what they are."""
 
 
 def signals_of(
@@ -150,7 +148,7 @@ def signals_of(
         draft=_points(records, drafts),
         citable=(measured("citable") > 0.0) & ~(measured("withheld") > 0.0),
         went_direct=direct,
-        **{name: measured(name) for name in MEASURED},
+        **{name: measured(name) for name in _MEASURED},
     )
 
 
@@ -166,16 +164,12 @@ def _points(records: Sequence[TurnRecord], judgements: Mapping[str, Judgement]) 
 
 def join(parts: Sequence[Signals]) -> Signals:
     """Several as one; conversations of different parts are different conversations."""
-    first = parts[0]
     offsets = np.cumsum([0, *(int(part.session.max(initial=-1)) + 1 for part in parts)])
-    parts = [
-        replace(part, session=part.session + offset) for part, offset in zip(parts, offsets, strict=False)
-    ]
-    names = [field.name for field in fields(first) if field.name != "in_force"]
+    apart = [replace(part, session=part.session + at) for part, at in zip(parts, offsets, strict=False)]
     columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in names
+        name: np.concatenate([getattr(part, name) for part in apart]) for name in _COLUMNS
     }
-    return replace(first, **columns)
+    return replace(parts[0], **columns)
 
 
 def by_conversation(signals: Signals, values: Floats | Bools) -> tuple[Floats, Floats]:
@@ -187,29 +181,32 @@ def by_conversation(signals: Signals, values: Floats | Bools) -> tuple[Floats, F
 
 def replay(signals: Signals, cutoffs: Cutoffs) -> Floats:
     """Return the points of each question under these thresholds: 0 for a refusal."""
-    direct = _router_says_direct(signals, cutoffs) | signals.went_direct  # nothing else is known of those
-    whole_way = _stands(signals, cutoffs) & ~signals.went_direct
+    routed = [signal_under(signals, name, cutoffs) >= getattr(cutoffs, name) for name in ROUTER]
+    direct = np.logical_and.reduce(routed) | signals.went_direct  # nothing else is known of those
+    refused = [signal_under(signals, name, cutoffs) < getattr(cutoffs, name) for name in ANSWER]
+    whole_way = signals.citable & ~np.logical_or.reduce(refused) & ~signals.went_direct
     return np.nan_to_num(np.where(direct, signals.draft, np.where(whole_way, signals.proposed, 0.0)), nan=0.0)
 
 
-def _stands(signals: Signals, cutoffs: Cutoffs) -> Bools:
-    """Whose proposed answer is given at the end of the whole way."""
-    refused = signals.answer_confidence < cutoffs.answer_confidence
-    refused |= (signals.token_min < cutoffs.token_min) | (signals.token_mean < cutoffs.token_mean)
-    refused |= signals.judge_token_min < cutoffs.judge_token_min
-    refused |= signals.judge_token_mean < cutoffs.judge_token_mean
-    refused |= (support_under(signals, cutoffs) < cutoffs.supported) | (signals.judged < cutoffs.judged)
-    given: Bools = ~np.isnan(signals.proposed) & signals.citable & ~refused
-    return given
+_SIGNAL_OF = {"direct_confidence": "draft_confidence", "direct_from": "p_direct"}
 
 
-def support_under(signals: Signals, cutoffs: Cutoffs) -> Floats:
+def signal_under(signals: Signals, name: str, cutoffs: Cutoffs) -> Floats:
+    """Return the signal that is held against the threshold of that name; NaN where nothing was measured.
+
+    A draft that has an answer has a `p_direct`.
+    """
+    if name == "supported":
+        return _support_under(signals, cutoffs)
+    signal: Floats = getattr(signals, _SIGNAL_OF.get(name, name))
+    return signal
+
+
+def _support_under(signals: Signals, cutoffs: Cutoffs) -> Floats:
     """The verifier's probability under other token thresholds; NaN where the verifier was out."""
-    same = (cutoffs.token_min, cutoffs.token_mean) == (
-        signals.in_force.token_min,
-        signals.in_force.token_mean,
-    )
-    moves = ~np.isnan(signals.token_min) & (not same)
+    before = signals.in_force
+    moved = (cutoffs.token_min, cutoffs.token_mean) != (before.token_min, before.token_mean)
+    moves = ~np.isnan(signals.token_min) & moved
     parts = [
         signals.evidence_support,
         _bent(signals.token_min, cutoffs.token_min),
@@ -225,8 +222,3 @@ def _bent(score: Floats, threshold: float) -> Floats:
     below = 0.5 * (score / threshold) if threshold > 0.0 else score
     above = 0.5 + 0.5 * ((score - threshold) / (1.0 - threshold)) if threshold < 1.0 else np.ones_like(score)
     return np.where(np.isnan(score), np.nan, np.where(score < threshold, below, above))
-
-
-def _router_says_direct(signals: Signals, cutoffs: Cutoffs) -> Bools:
-    """A draft that has an answer has a `p_direct`."""
-    return (signals.draft_confidence >= cutoffs.direct_confidence) & (signals.p_direct >= cutoffs.direct_from)

@@ -24,7 +24,7 @@ from evaluation.calibration.replay import (
     Signals,
     by_conversation,
     replay,
-    support_under,
+    signal_under,
 )
 
 _DECIMALS = 4
@@ -44,18 +44,14 @@ def best_cutoffs(signals: Signals, present: Cutoffs) -> Cutoffs:
     best = present
     if len(grid) > 1:  # of one alone every value is tried below
 
-        def cost(places: Sequence[float]) -> float:
-            chosen = {
-                name: values[int(place)] for (name, values), place in zip(grid.items(), places, strict=True)
-            }
-            return _cost(signals, replace(present, **chosen), present)
+        def at(places: Sequence[float]) -> Cutoffs:
+            values = zip(grid.items(), places, strict=True)
+            return replace(present, **{name: every[int(place)] for (name, every), place in values})
 
-        start = [int(np.searchsorted(values, getattr(present, name))) for name, values in grid.items()]
-        bounds = [(0, len(values) - 1) for values in grid.values()]
         result = differential_evolution(
-            cost,
-            bounds,
-            x0=start,
+            lambda places: _cost(signals, at(places), present),
+            [(0, len(values) - 1) for values in grid.values()],
+            x0=[int(np.searchsorted(values, getattr(present, name))) for name, values in grid.items()],
             integrality=[True] * len(grid),
             rng=0,
             polish=False,
@@ -63,8 +59,7 @@ def best_cutoffs(signals: Signals, present: Cutoffs) -> Cutoffs:
             maxiter=120,
             tol=1e-8,
         )
-        places = zip(grid.items(), result.x, strict=True)
-        best = replace(present, **{name: values[int(place)] for (name, values), place in places})
+        best = at(result.x)
     return _one_by_one(signals, best, present, names)
 
 
@@ -96,15 +91,9 @@ def candidates(signals: Signals, name: str, cutoffs: Cutoffs, present: Cutoffs) 
     Between two such answers no value is better than the lowest: it gives all that is right and no more that
     is wrong.
     """
-    signal: Floats = (
-        support_under(signals, cutoffs) if name == "supported" else getattr(signals, _signal(name))
-    )
+    signal = signal_under(signals, name, cutoffs)
     worse = signals.draft < np.nan_to_num(signals.proposed) if name in ROUTER else signals.proposed < 0.0
     return sorted({*_above(signal, worse), getattr(present, name)})
-
-
-def _signal(name: str) -> str:
-    return {"direct_confidence": "draft_confidence", "direct_from": "p_direct"}.get(name, name)
 
 
 def _above(signal: Floats, worse: Bools) -> list[float]:

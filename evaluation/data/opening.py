@@ -15,16 +15,14 @@ from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rej
 from evaluation.data.progress import bar
 from evaluation.data.rows import (
     BadRow,
-    Candidate,
     Candidates,
-    Photo,
     UnreadableFile,
     identifier,
     photo_inside,
     sample,
     text,
 )
-from evaluation.data.squad import EVERYTHING, PREFIX, SQUAD, SquadChoice, read_squad
+from evaluation.data.squad import EVERYTHING, PREFIX, SquadChoice, read_squad
 from evaluation.data.tables import Table, choose_split, fetch_split, hub_id, split_of, table_files
 from evaluation.data.vqa import READERS, photos_by_name, read_vqa
 
@@ -33,20 +31,14 @@ CACHE = Path("var/datasets")
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
-    """Which conversations to ask."""
+class _Source:
+    """A dataset before its photos are looked for. `photos`: from how the chosen rows name their photos,
+    return what finds one of them, or raises `BadRow`.
+    """
 
-    part: Part | None
-    limit: int | None
-    seed: int | None
-    squad: SquadChoice
-
-    def among(self, rows: Candidates[Photo]) -> list[Candidate[Photo]]:
-        chosen: list[Candidate[Photo]] = []
-        for part in Part if self.part is None else (self.part,):
-            of_part = [each for each in rows.good if each.part is part]
-            chosen += sample(of_part, self.limit, self.seed)
-        return chosen
+    name: str
+    rows: Candidates[Any]
+    photos: Callable[[Sequence[Any]], Callable[[Any], Path]]
 
 
 def open_dataset(
@@ -69,10 +61,14 @@ def open_dataset(
     photos are fetched, by `fetcher`. `split`: `validation` where there are several and none is named.
     Raises `DatasetError` where there is nothing to ask.
     """
-    choice = _Choice(part, limit, seed, squad)
-    photos = Photos(PictureCache(cache or CACHE, fetcher))
     try:
-        dataset = _read(source, choice, split, photos)
+        if source.startswith(PREFIX) and source != PREFIX:
+            dataset = read_squad(_one_turn_file(source, part, split), squad, limit, seed)
+        elif squad != EVERYTHING and not source.startswith(PREFIX):
+            raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
+        else:
+            opened = _open(source, part, split, Photos(PictureCache(cache or CACHE, fetcher)))
+            dataset = _choose(opened, part, limit, seed)
     except UnreadableFile as reason:
         raise DatasetError(f"{source} cannot be read. {reason}") from reason
     except OSError as error:
@@ -84,51 +80,65 @@ def open_dataset(
     return dataset
 
 
-def _read(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
+def _choose(source: _Source, part: Part | None, limit: int | None, seed: int | None) -> Dataset:
+    """Return the chosen conversations in their order, each with its photo."""
+    rows = source.rows
+    chosen = [
+        each
+        for one in (Part if part is None else (part,))
+        for each in sample([row for row in rows.good if row.part is one], limit, seed)
+    ]
+    find = source.photos([each.photo for each in chosen])
+    conversations = list[Conversation]()
+    for each in bar(chosen, "photos"):
+        with rows.rejecting(*each.places):
+            conversations.append(Conversation(each.session_id, each.part, find(each.photo), each.turns))
+    return Dataset(source.name, tuple(conversations), tuple(rows.rejected))
+
+
+def _one_turn_file(source: str, part: Part | None, split: str | None) -> Path:
+    path = Path(source.partition(":")[2]).expanduser()
+    if split or part is Part.MULTI:
+        raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
+    return path
+
+
+def _open(source: str, part: Part | None, split: str | None, photos: Photos) -> _Source:
     kind, _, file = source.partition(":")
-    if choice.squad != EVERYTHING and kind != SQUAD:
-        raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
-    if file and kind in (SQUAD, *READERS):
-        path = Path(file).expanduser()
-        if split or choice.part is Part.MULTI:
-            raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
-        if kind == SQUAD:
-            return read_squad(path, choice.squad, choice.limit, choice.seed)
-        rows = read_vqa(kind, path)
-        selection = choice.among(rows)
-        find = photos_by_name(path, {each.photo for each in selection})
-        return _with_photos(f"{kind}/{path.stem}", rows, selection, find)
+    if file and kind in READERS:
+        path = _one_turn_file(source, part, split)
+        return _Source(f"{kind}/{path.stem}", read_vqa(kind, path), partial(photos_by_name, path))
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None
     if path.is_file():
-        return _of_file(path, choice, split, photos)
+        return _of_file(path, split, photos)
     if path.is_dir():
-        return _of_folder(path, choice, split, photos)
+        return _of_folder(path, split, photos)
     hosted = hub_id(source)
     if hosted is None:
         raise DatasetError(f"{source} is neither a file nor a folder nor a hub id (owner/name).")
     repository, revision = hosted
     chosen, folder, files = fetch_split(repository, revision, split)
     name = repository.partition("/")[2] + (f"@{revision}" if revision else "")
-    return _of_tables(f"{name}/{chosen}", folder, files, choice, photos)
+    return _of_tables(f"{name}/{chosen}", folder, files, photos)
 
 
-def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
+def _of_file(path: Path, split: str | None, photos: Photos) -> _Source:
     if path.suffix.lower() == ".jsonl" and is_plain(path):
-        return _with_photos_inside(path.parent, read_plain(path), choice)
+        return _with_photos_inside(path.parent, read_plain(path))
     if path.suffix.lower() != ".parquet":
         raise DatasetError(f"{path} is neither a Parquet file of CRAG-MM's rows nor JSONL of questions.")
     chosen = choose_split([split_of(str(path))], split, str(path))
-    return _of_tables(f"{path.resolve().parent.name}/{chosen}", path.parent, [path], choice, photos)
+    return _of_tables(f"{path.resolve().parent.name}/{chosen}", path.parent, [path], photos)
 
 
-def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
+def _of_folder(folder: Path, split: str | None, photos: Photos) -> _Source:
     if (folder / TRUTH).is_file() or ((folder / PLAIN).is_file() and is_plain(folder / PLAIN)):
         if split:
             raise DatasetError(f"{folder} has no split {split!r}: it has no splits.")
         rows = read_world(folder) if (folder / TRUTH).is_file() else read_plain(folder / PLAIN)
-        return _with_photos_inside(folder, rows, choice)
+        return _with_photos_inside(folder, rows)
     files = table_files(folder)
     if not files:
         raise DatasetError(
@@ -137,32 +147,15 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
         )
     chosen = choose_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
     of_split = [file for file in files if split_of(str(file)) == chosen]
-    return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photos)
+    return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, photos)
 
 
-def _with_photos_inside(folder: Path, rows: Candidates[str], choice: _Choice) -> Dataset:
-    find = cache(partial(photo_inside, folder))
-    return _with_photos(folder.resolve().name, rows, choice.among(rows), find)
+def _with_photos_inside(folder: Path, rows: Candidates[str]) -> _Source:
+    return _Source(folder.resolve().name, rows, lambda _: cache(partial(photo_inside, folder)))
 
 
-def _of_tables(name: str, folder: Path, files: Sequence[Path], choice: _Choice, photos: Photos) -> Dataset:
-    rows = read_tables(folder, name, files)
-    chosen = choice.among(rows)
-    return _with_photos(name, rows, chosen, fetch_photos([each.photo for each in chosen], photos))
-
-
-def _with_photos(
-    name: str,
-    rows: Candidates[Photo],
-    chosen: Sequence[Candidate[Photo]],
-    find: Callable[[Photo], Path],
-) -> Dataset:
-    """Return the conversations in their order; `find` raises `BadRow` for rows without a photo."""
-    conversations = list[Conversation]()
-    for each in bar(chosen, "photos"):
-        with rows.rejecting(*each.places):
-            conversations.append(Conversation(each.session_id, each.part, find(each.photo), each.turns))
-    return Dataset(name, tuple(conversations), tuple(rows.rejected))
+def _of_tables(name: str, folder: Path, files: Sequence[Path], photos: Photos) -> _Source:
+    return _Source(name, read_tables(folder, name, files), partial(fetch_photos, photos=photos))
 
 
 def _nothing(dataset: Dataset, part: Part | None) -> str:

@@ -12,19 +12,15 @@ Item = TypeVar("Item")
 
 def bar(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
     """Return the same items. A terminal shows how many have gone by."""
-    from tqdm import tqdm
-
-    shown: Iterable[Item] = tqdm(  # disable None: hidden where there is no terminal
-        items, desc=what, total=total, disable=None, dynamic_ncols=True, leave=False
-    )
+    shown: Iterable[Item] = counter(what, total, items)
     return shown
 
 
-def counter(what: str, total: int) -> Any:
+def counter(what: str, total: int | None, items: Iterable[Any] | None = None) -> Any:
     """Return a bar as a context, to call `update` on. Only a terminal shows it."""
     from tqdm import tqdm
 
-    return tqdm(desc=what, total=total, disable=None, dynamic_ncols=True, leave=False)
+    return tqdm(items, desc=what, total=total, disable=None, dynamic_ncols=True, leave=False)
 
 
 async def in_parallel(items: Iterable[Item], work: Callable[[Item], Awaitable[None]], workers: int) -> None:

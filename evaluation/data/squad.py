@@ -25,8 +25,7 @@ from evaluation.data.model import (
 )
 from evaluation.data.rows import BadRow, Candidate, Candidates, identifier, photo_inside, sample, text
 
-SQUAD = "squad"
-PREFIX = f"{SQUAD}:"
+PREFIX = "squad:"
 """What a source begins with that names such a file."""
 NO_ANSWER = "I don't know."
 """The gold answer of a question that has none, as CRAG-MM words it."""
@@ -77,19 +76,15 @@ def read_squad(path: Path, choice: SquadChoice, limit: int | None, seed: int | N
     wanted = set(_match_titles(choice.articles, titles) or titles) - set(
         _match_titles(choice.left_out, titles)
     )
-    if choice.photo is not None:
-        _check_photo(choice.photo)
+    if (photo := choice.photo) is not None:
+        try:
+            photo_inside(photo.parent, photo.name)
+        except BadRow as fault:
+            raise DatasetError(f"{photo} cannot be sent along. {fault.why}") from fault
     candidates = [each for each in rows.good if each.turns[0].domain in wanted]
     chosen = _sample(candidates, limit, choice.unanswerable, seed)
     conversations = (Conversation(each.session_id, each.part, each.photo, each.turns) for each in chosen)
     return Dataset(path.name, tuple(conversations), tuple(rows.rejected), tuple(texts))
-
-
-def _check_photo(photo: Path) -> None:
-    try:
-        photo_inside(photo.parent, photo.name)
-    except BadRow as fault:
-        raise DatasetError(f"{photo} cannot be sent along. {fault.why}") from fault
 
 
 def _articles(path: Path) -> list[Any]:

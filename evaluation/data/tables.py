@@ -76,9 +76,11 @@ class Labels:
         """The label's word, empty where there is none. Raises `BadRow`."""
         if value is None or value == "":
             return ""
-        if isinstance(value, str):
-            return self._known(column, value)
         names = self.names.get(column, ())
+        if isinstance(value, str):
+            if (spelled := canonical(column, value)) or value in names:
+                return spelled or value
+            raise BadRow("unknown_label", f"{column} knows no {value[:60]!r}.")
         if isinstance(value, bool) or not isinstance(value, int):
             raise BadRow("unknown_label", f"{column} is neither a code nor a word.")
         if not names:
@@ -87,14 +89,6 @@ class Labels:
             raise BadRow("unknown_label", f"{column} has no code {value}, only 0 to {len(names) - 1}.")
         return canonical(column, names[value]) or names[value]
 
-    def _known(self, column: str, word: str) -> str:
-        spelled = canonical(column, word)
-        if spelled:
-            return spelled
-        if word in self.names.get(column, ()):
-            return word
-        raise BadRow("unknown_label", f"{column} knows no {word[:60]!r}.")
-
 
 def canonical(column: str, word: str) -> str:
     """The benchmark's spelling of a word (`Low-Light` is `low light`), empty where it knows none such."""
@@ -102,12 +96,8 @@ def canonical(column: str, word: str) -> str:
     return next((each for each in VOCABULARY[column] if _plain(each) == wanted), "")
 
 
-def labels_of(features: object) -> Labels:
-    """The class names in a description of features as the `datasets` library writes it, however nested."""
-    return Labels(dict(_class_labels(features, "", 0)))
-
-
 def _class_labels(node: Any, column: str, depth: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the class names in features as the `datasets` library describes them, however nested."""
     if depth > _DEEPEST:
         return
     if isinstance(node, list):
@@ -136,7 +126,8 @@ class Table:
         """From the schema's metadata."""
         described = (self._open().schema_arrow.metadata or {}).get(b"huggingface", b"{}")
         try:
-            return labels_of(json.loads(described).get("info", {}).get("features"))
+            features = json.loads(described).get("info", {}).get("features")
+            return Labels(dict(_class_labels(features, "", 0)))
         except (ValueError, AttributeError, RecursionError) as error:
             raise UnreadableFile("The description of its features is not JSON.") from error
 
@@ -153,12 +144,9 @@ class Table:
         for group in range(file.num_row_groups):
             count = file.metadata.row_group(group).num_rows
             if any(number in wanted for number in range(first, first + count)):
-                number = first
-                for batch in self._batches((IMAGE,), _IMAGES_AT_ONCE, [group]):
-                    for row in batch:
-                        if number in wanted:
-                            yield number, row[IMAGE]
-                        number += 1
+                batches = self._batches((IMAGE,), _IMAGES_AT_ONCE, [group])
+                rows = enumerate((row for batch in batches for row in batch), first)
+                yield from ((number, row[IMAGE]) for number, row in rows if number in wanted)
             first += count
 
     def _batches(
@@ -232,8 +220,6 @@ def fetch_split(repository: str, revision: str | None, split: str | None) -> tup
 
 def choose_split(splits: Sequence[str], split: str | None, where: str) -> str:
     """`split` where it exists; with none named the only one, or `validation`. Raises `DatasetError`."""
-    if not splits:
-        raise DatasetError(f"{where} holds no Parquet files; CRAG-MM's datasets do.")
     if split is None and len(splits) == 1:
         return splits[0]
     wanted = split or _USUAL_SPLIT

@@ -50,10 +50,10 @@ def read_vqa(kind: str, path: Path) -> Candidates[str]:
     return rows
 
 
-def photos_by_name(path: Path, names: set[str]) -> Callable[[str], Path]:
+def photos_by_name(path: Path, names: Iterable[str]) -> Callable[[str], Path]:
     """Return what finds the photos of a file's questions; it raises `BadRow`."""
     folder = path.parent / "images" if (path.parent / "images").is_dir() else path.parent
-    paths = _photos(folder, names)
+    paths = _photos(folder, set(names))
 
     @cache  # several questions are about one photo
     def find(name: str) -> Path:

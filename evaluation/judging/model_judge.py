@@ -108,19 +108,18 @@ class ModelJudge:
         import openai
 
         chat: Any = judge_messages(case.question, case.gold, case.answer)
-        manner: _Manner | None = self._manner
-        before = manner
-        while manner is not None:
+        manner = before = self._manner
+        while True:
             try:
                 completion = await self._client.chat.completions.create(
                     model=self._model, messages=chat, **manner.options
                 )
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if (manner := _plainer(manner, str(error))) is None:
-                    raise
-            else:
                 break
-        if manner is not None and manner != before:  # a late reply in a richer manner changes nothing
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if (plainer := _plainer(manner, str(error))) is None:
+                    raise
+                manner = plainer
+        if manner != before:  # a late reply in a richer manner changes nothing
             self._manner = manner
             log.info("judge_asked_plainer", form=(manner.form or {}).get("type", "text"))
         return _words(completion)

@@ -7,6 +7,7 @@ from typing import Any
 
 from evaluation.data.model import Part
 from evaluation.judging.text import one_line
+from evaluation.reporting.formatting import format_p_value
 from evaluation.reporting.paper_tables import NOT_PRINTED, Column, PaperTable, Section, paper_tables
 from evaluation.runs.running import System
 from evaluation.scoring.intervals import compare_pairs, estimate, holm
@@ -149,7 +150,7 @@ def _cells(section: Section, row: Mapping[str, Any]) -> Iterator[str]:
     if section.compare:
         difference = row["difference"]
         yield "{value:+.3f} ({low:+.3f} to {high:+.3f})".format(**difference) if difference else NOT_PRINTED
-        yield _p_value(difference["p_value"]) if difference else NOT_PRINTED
+        yield format_p_value(difference["p_value"]) if difference else NOT_PRINTED
 
 
 def _ours(figure: Figure | None, column: Column, count: int) -> str:
@@ -159,10 +160,6 @@ def _ours(figure: Figure | None, column: Column, count: int) -> str:
     digits = 3 if plain else 2 if column.measure == "elapsed_s" else 1
     value, low, high = (f"{figure[name]:.{digits}f}" for name in ("value", "low", "high"))
     return f"{value} ({low} to {high})" + (f" of {figure['turns']}" if figure["turns"] != count else "")
-
-
-def _p_value(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from evaluation.reporting.comparison import JudgedRun
 from evaluation.reporting.tally import outcome_cells, outcome_table
 from evaluation.scoring.measures import aurc
 from evaluation.scoring.protocols import Scored
-from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
+from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, outcomes, span_scores
 from loreglass_client.models import Explanation
 
 STEPS = tuple(step / 10 for step in range(10))
@@ -149,12 +149,12 @@ def span_report(run: JudgedRun) -> SpanReport | None:
 
 def _outcomes(given: pd.DataFrame, every: Outcomes) -> Outcomes:
     """Return the outcomes if these answers were given. `every`: of all questions."""
-    answerable = given["answerable"].astype(bool)
-    wrong = int((answerable & (given["verdict"] == Verdict.INCORRECT)).sum())
-    right, answered = int(answerable.sum()) - wrong, int((~answerable).sum())
-    has, no = every.answerable or math.nan, every.unanswerable or math.nan
-    unknown = (every.answerable - right - wrong) / has
-    return Outcomes(every.answerable, every.unanswerable, right / has, wrong / has, unknown, answered / no)
+    judged = [
+        (bool(has), Verdict(verdict).points) for has, verdict in given[["answerable", "verdict"]].values
+    ]
+    has = sum(answerable for answerable, _ in judged)
+    refused = [(True, 0.0)] * (every.answerable - has)
+    return outcomes([*judged, *refused, *[(False, 0.0)] * (every.unanswerable - len(judged) + has)])
 
 
 def show(name: str, report: SpanReport, console: Console) -> None:

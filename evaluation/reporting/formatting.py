@@ -72,6 +72,11 @@ def signed(value: float, digits: int = 3) -> str:
     return f"{sign}{abs(rounded):.{digits}f}"
 
 
+def format_p_value(value: float) -> str:
+    """`< 0.001`, `0.042`; a dash for what is not there."""
+    return "–" if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
 def span(estimate: Estimate, unit: Unit) -> str:
     """The interval alone: `31.0 % to 38.2 %`."""
     if math.isnan(estimate.low) or math.isnan(estimate.high):

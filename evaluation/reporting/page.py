@@ -22,6 +22,7 @@ from evaluation.reporting.formatting import (
     Unit,
     clean,
     format_figure,
+    format_p_value,
     plural,
     short,
     signed,
@@ -57,7 +58,7 @@ def html(report: Report) -> str:
         "ms": lambda value: format_figure(value, Unit.MILLISECONDS),
         "share": lambda value: format_figure(value, Unit.SHARE),
         "signed": signed,
-        "p": _p,
+        "p": format_p_value,
         "whole": lambda value: format_figure(value, Unit.COUNT),
         "plain": lambda value: f"{value:.3f}" if value == value else "–",
         "counts": _counts,
@@ -127,12 +128,6 @@ def _jpeg(photo: bytes) -> Markup:
 
 def _when(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC" if seconds else "not said"
-
-
-def _p(value: float) -> str:
-    if value != value:
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

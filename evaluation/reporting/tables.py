@@ -93,25 +93,17 @@ def slices_of(systems: Mapping[str, Sequence[Settled]]) -> tuple[Sliced, ...]:
     cuts = []
     for cut in (*_OF_QUESTIONS, *_OF_ANSWERS):
         name, label, key = cut
-        rows = [
-            (key(turn.scored.record), system, turn.alone)
-            for system, settled in systems.items()
-            for turn in settled
-        ]
-        turns = pd.DataFrame(rows, columns=["value", "system", "verdict"]).dropna(subset="value")
-        if not (turns["value"] == NOT_SAID).all():
-            cuts.append(Sliced(name, label, cut in _OF_QUESTIONS, _slices(turns, by_number=name == "turn")))
+        verdicts: defaultdict[str, defaultdict[str, list[Verdict]]] = defaultdict(lambda: defaultdict(list))
+        for system, settled in systems.items():
+            for turn in settled:
+                if (value := key(turn.scored.record)) is not None:
+                    verdicts[value][system].append(turn.alone)
+        if verdicts.keys() - {NOT_SAID}:  # turns are in their order, other values the most frequent first
+            most = {value: max(map(len, inside.values())) for value, inside in verdicts.items()}
+            order = sorted(most, key=lambda each: (len(each) if name == "turn" else -most[each], each))
+            slices = {value: {system: cell(of) for system, of in verdicts[value].items()} for value in order}
+            cuts.append(Sliced(name, label, cut in _OF_QUESTIONS, slices))
     return tuple(cuts)
-
-
-def _slices(turns: pd.DataFrame, by_number: bool) -> dict[str, dict[str, Cell]]:
-    """By value: the most frequent first, or turns in their order."""
-    slices: defaultdict[str, dict[str, Cell]] = defaultdict(dict)
-    for (value, system), verdicts in turns.groupby(["value", "system"], sort=False)["verdict"]:
-        slices[value][system] = cell([Verdict(verdict) for verdict in verdicts])
-    most = {value: max(each.count for each in inside.values()) for value, inside in slices.items()}
-    order = sorted(slices, key=lambda value: (len(value) if by_number else -most[value], value))
-    return {value: slices[value] for value in order}
 
 
 def cell(verdicts: Sequence[Verdict]) -> Cell:

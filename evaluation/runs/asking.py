@@ -184,11 +184,10 @@ class _Talk:
 
     def __init__(self, interview: Interview, photo: bytes | None, past: Sequence[TurnRecord]) -> None:
         self._client, self._asking = interview.client, interview.asking
-        self._questioner = interview.questioner
-        self._photo = photo
-        answers = [record.answer for record in past if record.answer]
-        self._history = [(record.question, record.answer.answer) for record in past if record.answer]
-        self._session_id = answers[-1].session_id if answers else ""
+        self._questioner, self._photo = interview.questioner, photo
+        known = [(record.question, record.answer) for record in past if record.answer]
+        self._history = [(question, answer.answer) for question, answer in known]
+        self._session_id = known[-1][1].session_id if known else ""
         traces = [record.trace for record in past if record.trace]
         self._pipeline = self._asking.pipeline or (traces[-1].pipeline if traces else DEFAULT_PIPELINE)
 
@@ -235,13 +234,9 @@ class _Talk:
             except SessionNotFound:
                 self._session_id = ""
         if self._history:
+            history, photo, pipeline = self._history, self._photo, self._pipeline
             return await self._client.ask_in(
-                self._history,
-                question,
-                self._photo,
-                self._pipeline,
-                asking.deadline_ms,
-                experiment,
+                history, question, photo, pipeline, asking.deadline_ms, experiment
             )
         answer = await self._client.ask(question, self._photo, **how)
         self._session_id = answer.session_id

@@ -7,6 +7,7 @@ it writes leaves half a line, which is cut off when the run is opened again: its
 import fcntl
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -36,12 +37,13 @@ class Run:
     rejected: tuple[Rejected, ...] = ()
 
     def photo(self, record: TurnRecord) -> Path:
+        """Return where the record's photo lies."""
         return self.folder / record.photo
 
     @property
     def failures(self) -> dict[str, int]:
-        kinds = sorted(record.error for record in self.records if record.error)
-        return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+        """Return how many requests failed, by the kind of their error."""
+        return dict(sorted(Counter(record.error for record in self.records if record.error).items()))
 
 
 def load_run(folder: Path) -> Run:
@@ -81,8 +83,9 @@ class RunStore:
             different = _differences(self.header, header)
             if different and self.records:
                 raise RunError(f"{folder} holds a run with {' and '.join(different)}: choose another folder.")
-            self._turns = _appending(turns, self._length)
+            self._turns = os.open(turns, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
             files.callback(os.close, self._turns)
+            os.ftruncate(self._turns, self._length)
             if is_new or different:
                 lines = "".join(json.dumps(asdict(row)) + "\n" for row in rejected)
                 write_whole(folder / REJECTED, lines)
@@ -152,12 +155,6 @@ def _lock(folder: Path) -> int:
     except OSError as error:
         os.close(descriptor)
         raise RunError(f"{folder} is in use: another process is making this run.") from error
-    return descriptor
-
-
-def _appending(path: Path, length: int) -> int:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    os.ftruncate(descriptor, length)
     return descriptor
 
 

@@ -52,7 +52,6 @@ from evaluation.judging.verdicts import (
 )
 from evaluation.record import TurnRecord
 
-_STOP_AFTER = 2
 _GOOD = frozenset({Verdict.CORRECT, Verdict.ACCEPTABLE})
 
 
@@ -78,22 +77,12 @@ _REFUSALS: dict[Protocol, Callable[[str], bool]] = {
 }
 
 
-def given_up(verdicts: Sequence[Verdict]) -> bool:
-    """Whether the wearer would give up somewhere: two turns in a row that are not correct."""
-    return any(one not in _GOOD and two not in _GOOD for one, two in pairwise(verdicts))
-
-
-def stop_early(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """One conversation, in order: after two turns in a row that are not correct, those left are missing."""
-    counted: list[Verdict] = []
-    failures = 0
-    for verdict in verdicts:
-        if failures >= _STOP_AFTER:
-            counted.append(Verdict.MISSING)
-            continue
-        failures = 0 if verdict in _GOOD else failures + 1
-        counted.append(verdict)
-    return counted
+def stop_place(verdicts: Sequence[Verdict]) -> int | None:
+    """Return how many turns of a conversation a wearer asks who gives up after two in a row that are not
+    correct; None for all.
+    """
+    pairs = enumerate(pairwise(verdicts), 2)
+    return next((place for place, pair in pairs if _GOOD.isdisjoint(pair)), None)
 
 
 Unit = tuple[Part, str, int]
@@ -184,12 +173,7 @@ def with_judgements(
 ) -> list[Scored]:
     """The records that were judged, in their order, each with its judgement."""
     return [
-        Scored(
-            record,
-            judgements[record.interaction_id],
-            answer_to_judge(record, cut),
-            by_hand,
-        )
+        Scored(record, judgements[record.interaction_id], answer_to_judge(record, cut), by_hand)
         for record in records
         if record.interaction_id in judgements
     ]
@@ -203,9 +187,9 @@ def settle(scored: Iterable[Scored], protocol: Protocol) -> list[Settled]:
     settled: list[Settled] = []
     for turns in by_session(scored).values():
         alone = [turn.verdict(protocol) for turn in turns]
-        hopeless = given_up(alone)
-        for turn, before, after in zip(turns, alone, stop_early(alone), strict=True):
-            settled.append(Settled(turn, before, after, hopeless))
+        stop = stop_place(alone)
+        stopped = [*alone[:stop], *[Verdict.MISSING] * len(alone[stop:])] if stop else alone
+        settled += [Settled(*each, stop is not None) for each in zip(turns, alone, stopped, strict=True)]
     return settled
 
 

@@ -100,20 +100,19 @@ def outcomes(judged: Sequence[tuple[bool, float]]) -> Outcomes:
 
 
 def _mean_of(scored: Iterable[Scored], measure: Measured) -> float:
-    return _mean(_measure(each.record, measure) for each in scored)
+    records = [each.record for each in scored]
+    return _mean(measure(_reply(each), _golds(each)) if each.answer else 0.0 for each in records)
 
 
-def _measure(record: TurnRecord, measure: Measured) -> float:
-    if record.answer is None:
-        return 0.0
-    return measure(_reply(record), record.truth.accepted if record.truth else ())
+def _golds(record: TurnRecord) -> Sequence[str]:
+    return record.truth.accepted if record.truth else ()
 
 
 def _is_held(each: Scored) -> bool:
     """Whether the answer is right or, of a refusal, the closest passage holds a gold as whole words."""
     closest = each.record.answer.closest if each.record.answer else None
-    golds = each.record.truth.accepted if each.record.truth else ()
-    return each.judgement.verdict.points > 0.0 or (closest is not None and says(closest.snippet, golds))
+    right = each.judgement.verdict.points > 0.0
+    return right or (closest is not None and says(closest.snippet, _golds(each.record)))
 
 
 def _reply(record: TurnRecord) -> str:

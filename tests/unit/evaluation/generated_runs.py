@@ -1,7 +1,7 @@
 """Generate runs of questions with marked answers, under thresholds of one's own."""
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,19 +41,16 @@ class Question:
     confidence: float
     said: str = GOLD
     answerable: bool = True
-    article: str = "Harl"
 
 
-def questions(
-    count: int, seed: int = 0, articles: Sequence[str] = ("Harl", "Orrin", "Senn")
-) -> list[Question]:
+def questions(count: int, seed: int = 0) -> list[Question]:
     """The surer the answer, the more often it is right; a third have no answer."""
     chance = random.Random(seed)
     made = []
     for number in range(count):
         confidence = round(chance.random(), 3)
         text = GOLD if chance.random() < confidence else OTHER
-        made.append(Question(confidence, text, number % 3 > 0, articles[number % len(articles)]))
+        made.append(Question(confidence, text, number % 3 > 0))
     return made
 
 
@@ -84,6 +81,6 @@ def write_run(
             accepted = (GOLD,) if each.answerable else ()
             truth = Truth(interaction_id=name, answer_type=kind, accepted=accepted)
             gold = GOLD if each.answerable else "I don't know."
-            place = {"place": number, "photo": "", "domain": each.article, "client_ms": 10.0 + number}
+            place = {"place": number, "photo": "", "client_ms": 10.0 + number}
             store.add(turn_of(name, answer, gold=gold, truth=truth, **place))
     return folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,17 @@ from tests.unit.evaluation import generated_runs
 
 USUAL = Cutoffs.among(generated_runs.THRESHOLDS)
 OPEN = replace(USUAL, **generated_runs.OPEN)
+
+
+def unmeasured(signals: Signals, **columns: Any) -> Signals:
+    """Return the signals with these columns; all that can be missing and is not among them is."""
+    nothing = np.full(len(signals), np.nan)
+    optional = (
+        "draft", "draft_confidence", "p_direct", "token_min", "token_mean", "support", "evidence_support",
+        "judged", "judge_token_min", "judge_token_mean",
+    )  # fmt: skip
+    changed: dict[str, Any] = {**dict.fromkeys(optional, nothing), **columns}
+    return replace(signals, **changed)
 
 
 def bend(score: float, threshold: float) -> float:

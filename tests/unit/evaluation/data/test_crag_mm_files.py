@@ -39,6 +39,12 @@ def opened(source: Path, **options: Any) -> Dataset:
     return open_dataset(str(source), cache=source.parent / "cache", **options)
 
 
+def of_rows(folder: Path, *rows: Row, **options: Any) -> Dataset:
+    """A dataset of one file with these rows."""
+    path = folder / "data/validation.parquet"
+    return opened(write_parquet(path, [columns(each) for each in rows], SINGLE_NAMES), **options)
+
+
 def labels(dataset: Dataset) -> list[tuple[str, str, str, str]]:
     turns = [turn for each in dataset.conversations for turn in each.turns]
     return [(each.domain, each.query_category, each.dynamism, each.image_quality) for each in turns]
@@ -134,23 +140,16 @@ def test_a_bad_row_is_refused_in_a_sentence(kind: str, bad: Row) -> None:
     ],
 )
 def test_a_row_that_cannot_be_asked_is_counted_and_named(tmp_path: Path, kind: str, bad: Row) -> None:
-    rows = [columns(row("good", turn("g"))), columns(bad)]
-    dataset = opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES))
+    dataset = of_rows(tmp_path, row("good", turn("g")), bad)
     assert [each.session_id for each in dataset.conversations] == ["good"]
     assert dataset.rejections == {kind: 1}
     assert dataset.rejected[0].where == "validation.parquet, row 1"
 
 
 def test_a_code_that_the_features_do_not_know_is_named(tmp_path: Path) -> None:
-    rows = [
-        columns(row("a")),
-        columns(row("b", turn("b.0", domain=3))),
-        columns(row("c", turn("c.0", domain=-1))),
-    ]
-    dataset = opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES))
-    assert dataset.rejections == {"unknown_label": 2}
-    assert dataset.rejected[0].where == "validation.parquet, row 1"
-    assert "domain has no code 3" in dataset.rejected[0].why
+    rows = [row(f"{code}", turn(f"{code}.0", domain=code)) for code in (3, -1)]
+    with pytest.raises(DatasetError, match=r"2 unknown_label.*row 0: domain has no code 3"):
+        of_rows(tmp_path, *rows)
 
 
 def test_unreadable_file_is_one_rejection(tmp_path: Path) -> None:
@@ -181,37 +180,22 @@ def test_only_chosen_photos_are_extracted(tmp_path: Path) -> None:
     first = opened(source, limit=2)
     assert [each.session_id for each in first.conversations] == ["red", "blue"]
     assert len(list((tmp_path / "data/cache").rglob("*.jpg"))) == 2
-    chosen = opened(source, limit=3, seed=5)
-    assert chosen == opened(source, limit=3, seed=5)
-    places = [colours.index(each.session_id) for each in chosen.conversations]
-    assert places == sorted(places)
-    assert [each.photo.read_bytes() for each in chosen.conversations] == [
-        picture(colours[each]) for each in places
-    ]
+    for each in opened(source, limit=3, seed=5).conversations:
+        assert each.photo
+        assert each.photo.read_bytes() == picture(each.session_id)
 
 
 def test_fingerprint_depends_on_questions_only(tmp_path: Path) -> None:
     def made(name: str, *words: str) -> Dataset:
-        rows = [columns(row("a", turn("a.0", *words)))]
-        return opened(write_parquet(tmp_path / name / "validation.parquet", rows, SINGLE_NAMES))
+        return of_rows(tmp_path / name, row("a", turn("a.0", *words)))
 
     assert made("here").fingerprint == made("there").fingerprint != made("other", "and when?").fingerprint
 
 
-def test_rows_that_all_fail_are_counted_in_the_error(tmp_path: Path) -> None:
-    rows = [columns(row(name, turn(name, domain=7))) for name in ("a", "b")]
-    with pytest.raises(DatasetError, match=r"2 unknown_label.*row 0"):
-        opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES))
-
-
 def test_photos_without_an_address_are_egocentric_and_resized(tmp_path: Path) -> None:
-    rows = [
-        columns(row("a")),
-        columns(row("b", image={"bytes": picture(), "path": None}, image_url=LINK)),
-    ]
-    source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
+    linked = row("b", image={"bytes": picture(), "path": None}, image_url=LINK)
     sizes = {}
-    for each in opened(source).conversations:
+    for each in of_rows(tmp_path, row("a"), linked).conversations:
         assert each.photo is not None
         with Image.open(each.photo) as photo:
             sizes[each.turns[0].image_kind] = photo.size
@@ -219,19 +203,16 @@ def test_photos_without_an_address_are_egocentric_and_resized(tmp_path: Path) ->
 
 
 def test_a_photo_is_resized_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = write_parquet(tmp_path / "data/validation.parquet", [columns(row("a"))], SINGLE_NAMES)
-    (first,) = opened(source).conversations
+    (first,) = of_rows(tmp_path, row("a")).conversations
     monkeypatch.delattr(Image.Image, "resize")
-    (again,) = opened(source).conversations
+    (again,) = of_rows(tmp_path, row("a")).conversations
     assert again.photo == first.photo
 
 
 def test_a_photo_of_the_right_size_is_kept_byte_for_byte(tmp_path: Path) -> None:
     photo = encoded(Image.new("RGB", (960, 1280), "teal"), "JPEG", quality=40)
-    rows = [columns(row("a", image={"bytes": photo, "path": None}, image_url=""))]
-    (question,) = opened(
-        write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
-    ).conversations
+    sized = row("a", image={"bytes": photo, "path": None}, image_url="")
+    (question,) = of_rows(tmp_path, sized).conversations
     assert question.photo is not None
     assert question.photo.read_bytes() == photo
 
@@ -243,12 +224,8 @@ def host() -> Iterator[Host]:
 
 
 def fetched(folder: Path, rows: list[Row]) -> Dataset:
-    source = write_parquet(folder / "data/validation.parquet", [columns(each) for each in rows], SINGLE_NAMES)
-    return open_dataset(
-        str(source),
-        cache=folder / "cache",
-        fetcher=PublicFetcher(is_allowed=lambda each: each == "127.0.0.1" or is_public(each)),
-    )
+    fetcher = PublicFetcher(is_allowed=lambda each: each == "127.0.0.1" or is_public(each))
+    return of_rows(folder, *rows, fetcher=fetcher)
 
 
 def test_a_photo_that_is_not_in_hand_or_damaged_is_fetched(host: Host, tmp_path: Path) -> None:

@@ -185,9 +185,8 @@ class Waits:
         self.seconds.append(seconds)
 
 
-def questioner(waits: Waits, **thresholds: float) -> Questioner:
-    wanted = Experiment(explain=True, thresholds=thresholds)
-    return Questioner(wanted, waits)
+def questioner(waits: Waits) -> Questioner:
+    return Questioner(EXPLAIN, waits)
 
 
 async def test_an_overloaded_gateway_is_asked_again_when_it_says() -> None:
@@ -215,7 +214,6 @@ async def test_a_gateway_is_away_only_if_no_question_reaches_it() -> None:
 
 
 async def test_question_that_always_breaks_the_connection_fails_while_others_succeed() -> None:
-    asks = questioner(Waits())
     failures = [lost() for _ in range(MOST_LOSSES)]
 
     async def others_get_through(_: float) -> None:
@@ -226,16 +224,17 @@ async def test_question_that_always_breaks_the_connection_fails_while_others_suc
     assert reply.error == "unreachable"
 
 
-@pytest.mark.parametrize("failure", [PipelineNotFound("No such."), Unauthorized("A key is needed.")])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        PipelineNotFound("No such."),
+        Unauthorized("A key is needed."),
+        InvalidRequest("experiment.thresholds: no_such is none."),
+    ],
+)
 async def test_what_every_question_would_meet_ends_the_run(failure: LoreglassError) -> None:
     with pytest.raises(RunStopped, match=failure.detail):
         await questioner(Waits()).put(Sent([failure]))
-
-
-async def test_thresholds_that_are_not_taken_end_the_run() -> None:
-    refusal = InvalidRequest("experiment.thresholds: no_such is none.")
-    with pytest.raises(RunStopped, match="no_such"):
-        await questioner(Waits(), no_such=0.5).put(Sent([refusal]))
 
 
 @pytest.mark.parametrize("make", [DeadlineExceeded, InvalidRequest, DependencyUnavailable])

@@ -23,6 +23,8 @@ from tests.unit.evaluation.runs.small_world import BROKEN, PAGES, SMELL, WHO, sc
 
 pytestmark = pytest.mark.anyio
 
+NOWHERE = "http://127.0.0.1:9"
+
 
 def squad_script(ask: Query) -> Outcome:
     """Knows the day and the designer, is wrong about the chain, and sells the bell."""
@@ -38,7 +40,7 @@ def squad_script(ask: Query) -> Outcome:
     return refusal(Reason.NO_EVIDENCE, Route.RAG)
 
 
-async def run_squad(*arguments: str | Path) -> Result:
+async def typed(*arguments: str | Path) -> Result:
     options = ["run", *map(str, arguments)]
     return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, options, env={"COLUMNS": "120"}))
 
@@ -69,12 +71,12 @@ async def test_squad_run_indexes_asks_and_prints(tmp_path: Path, file: Path, pho
             "--photo",
             photo,
         )
-        result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *options)
+        result = await typed(f"squad:{file}", "--out", tmp_path / "run", *options)
         assert result.exit_code == 0, result.output
         reply = await search.post(
             "/v1/text-search", json={"queries": ["Bell of Orrin", "chain ferry"], "k": 9}
         )
-        again = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *options)
+        again = await typed(f"squad:{file}", "--out", tmp_path / "run", *options)
     assert {hit["snippet"] for hit in reply.json()["hits"]} >= {BELL, FERRY}
     (row,) = [line.split() for line in result.output.splitlines() if line.startswith("4 + 2")]
     shares = [word for word in row if word not in "4+2%"]
@@ -84,32 +86,28 @@ async def test_squad_run_indexes_asks_and_prints(tmp_path: Path, file: Path, pho
 
 async def test_an_index_that_is_there_already_is_left_alone(tmp_path: Path, file: Path, photo: Path) -> None:
     async with scripted_gateway(ScriptedPipeline(squad_script)) as url:
-        nowhere = ("--text-search-url", "http://127.0.0.1:9", "--gateway", url, "--photo", photo)
-        refused = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere)
-        result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", *nowhere, "--no-index")
+        nowhere = ("--text-search-url", NOWHERE, "--gateway", url, "--photo", photo)
+        refused = await typed(f"squad:{file}", "--out", tmp_path / "run", *nowhere)
+        result = await typed(f"squad:{file}", "--out", tmp_path / "run", *nowhere, "--no-index")
     assert (refused.exit_code, "--no-index goes without" in " ".join(refused.output.split())) == (1, True)
     assert result.exit_code == 0, result.output
 
 
 async def test_nothing_is_indexed_for_a_gateway_that_is_not_there(tmp_path: Path, file: Path) -> None:
-    result = await run_squad(f"squad:{file}", "--out", tmp_path / "run", "--gateway", "http://127.0.0.1:9")
+    result = await typed(f"squad:{file}", "--out", tmp_path / "run", "--gateway", NOWHERE)
     assert (result.exit_code, "Start one with: loreglass serve" in result.output) == (1, True)
     assert not (tmp_path / "run").exists()
 
 
-NOWHERE = "http://127.0.0.1:9"
-
-
-async def invoke(arguments: Sequence[str | Path], *, experiments: bool = True) -> Result:
+async def invoke(*arguments: str | Path, experiments: bool = True) -> Result:
     """The command against a scripted gateway."""
     async with scripted_gateway(ScriptedPipeline(script), experiments=experiments) as url:
-        options = [*map(str, arguments), "--gateway", url]
-        return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, options))
+        return await typed(*arguments, "--gateway", url)
 
 
 async def test_the_command_asks_scores_prints_and_keeps(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES]])
-    result = await invoke(["run", world, "--out", tmp_path / "run", "--name", "a [name]"])
+    result = await invoke(world, "--out", tmp_path / "run", "--name", "a [name]")
     assert result.exit_code == 0, result.output
     for expected in (
         "a [name]",
@@ -125,7 +123,7 @@ async def test_the_command_asks_scores_prints_and_keeps(tmp_path: Path) -> None:
 
 async def test_missing_experiments_are_explained_once(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO, PAGES, SMELL], [])
-    result = await invoke(["run", world, "--out", tmp_path / "run"], experiments=False)
+    result = await invoke(world, "--out", tmp_path / "run", experiments=False)
     assert result.exit_code == 0
     assert result.output.count("allows no experiments") == 1
     assert "refusal curve" in " ".join(result.output.split())
@@ -136,7 +134,7 @@ async def test_missing_experiments_are_explained_once(tmp_path: Path) -> None:
 async def test_one_part_and_a_few_conversations_can_be_asked(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO] * 5, [[WHO, PAGES]] * 5)
     chosen = ["--part", "multi", "--limit", "2", "--seed", "7", "--deadline-ms", "5000"]
-    assert (await invoke(["run", world, "--out", tmp_path / "run", *chosen])).exit_code == 0
+    assert (await invoke(world, "--out", tmp_path / "run", *chosen)).exit_code == 0
     run = load_run(tmp_path / "run")
     assert len(run.records) == 4
     assert (run.header.limit, run.header.seed, run.header.deadline_ms) == (2, 7, 5000)
@@ -144,7 +142,7 @@ async def test_one_part_and_a_few_conversations_can_be_asked(tmp_path: Path) -> 
 
 async def test_where_no_question_is_answered_the_command_fails(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [BROKEN], [])
-    result = await invoke(["run", world, "--out", tmp_path / "run"])
+    result = await invoke(world, "--out", tmp_path / "run")
     assert result.exit_code == 1
     assert "No question was answered." in result.output
 
@@ -152,21 +150,21 @@ async def test_where_no_question_is_answered_the_command_fails(tmp_path: Path) -
 async def test_a_run_takes_the_name_that_it_was_given_last(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
     for name, expected in (([], "loreglass"), (["--name", "mine"], "mine"), ([], "mine")):
-        assert (await invoke(["run", world, "--out", tmp_path / "run", *name])).exit_code == 0
+        assert (await invoke(world, "--out", tmp_path / "run", *name)).exit_code == 0
         assert load_run(tmp_path / "run").header.name == expected
 
 
-@pytest.mark.parametrize("threshold", ["supported", "supported=high", "=0.5"])
-def test_a_threshold_that_is_none_is_refused_with_the_usage(tmp_path: Path, threshold: str) -> None:
-    options = ["run", str(tmp_path), "--out", str(tmp_path / "run"), "--threshold", threshold]
-    result = CliRunner().invoke(app, options)
-    assert result.exit_code == 2
-    assert "NAME=NUMBER" in result.output
-
-
-def test_a_folder_without_questions_is_refused_with_the_usage(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    options = ["run", str(tmp_path / "empty"), "--out", str(tmp_path / "run"), "--gateway", NOWHERE]
-    result = CliRunner().invoke(app, options)
-    assert result.exit_code == 2
-    assert "DATASET" in result.output
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--threshold", "supported"], "NAME=NUMBER"),
+        (["--threshold", "supported=high"], "NAME=NUMBER"),
+        (["--threshold", "=0.5"], "NAME=NUMBER"),
+        ([], "DATASET"),
+    ],
+)
+async def test_a_threshold_or_a_folder_that_is_none_is_refused_with_the_usage(
+    tmp_path: Path, options: list[str], named: str
+) -> None:
+    result = await typed(tmp_path, "--out", tmp_path / "run", "--gateway", NOWHERE, *options)
+    assert (result.exit_code, named in result.output) == (2, True)

@@ -98,7 +98,9 @@ def test_other_run_is_not_continued(tmp_path: Path, changes: dict[str, object], 
 
 
 def test_empty_run_can_change_its_settings(tmp_path: Path) -> None:
-    RunStore(tmp_path, HEADER, [Rejected("missing_image", "row 3", "404")]).close()
+    rejected = (Rejected("missing_image", "row 3", "404"), Rejected("malformed_row", "row 9", "no\nquery"))
+    RunStore(tmp_path, HEADER, rejected).close()
+    assert load_run(tmp_path).rejected == rejected
     RunStore(tmp_path, HEADER.model_copy(update={"thresholds": {"supported": 0.1}})).close()
     run = load_run(tmp_path)
     assert run.header.thresholds == {"supported": 0.1}
@@ -133,12 +135,6 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(RunError, match=r"run\.json cannot be read"):
         load_run(tmp_path)
-
-
-def test_rows_that_could_not_be_asked_are_kept(tmp_path: Path) -> None:
-    rejected = (Rejected("missing_image", "row 3", "404"), Rejected("malformed_row", "row 9", "no\nquery"))
-    RunStore(tmp_path, HEADER, rejected).close()
-    assert load_run(tmp_path).rejected == rejected
 
 
 def test_a_photo_below_the_run_is_named_from_there(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.data.model import Part
 from evaluation.judging.model_judge import version_of
 from evaluation.judging.verdicts import Judgement, Verdict, VerdictCache, key_of, verdict_file
 from evaluation.record import TurnRecord
@@ -108,23 +108,16 @@ def turn_record(
     turn: int = 0,
     part: Part = Part.SINGLE,
     gold: str = GOLD,
-    error: str = "overloaded",
-    answerable: bool = True,
     client_ms: float = 12.5,
-    degraded: tuple[str, ...] = (),
 ) -> TurnRecord:
-    """A record with this answer; None: the request failed with `error`."""
-    name = f"{session}.{turn}"
-    unknowable = Truth(interaction_id=name, answer_type=AnswerType.UNANSWERABLE)
+    """A record with this answer; None: the request failed."""
     return turn_of(
-        name,
-        None if said is None else answered(said, degraded=list(degraded)),
+        f"{session}.{turn}",
+        None if said is None else answered(said),
         session_id=session,
         part=part,
         turn=turn,
         question="how many pages has it?",
         gold=gold,
-        truth=None if answerable else unknowable,
-        error=error if said is None else None,
         client_ms=client_ms,
     )
