@@ -31,8 +31,6 @@ from tests.unit.gateway.pipelines import PHOTO
 from tests.unit.gateway.reasoners import direct_draft, lookup_draft
 from tests.unit.gateway.scripted_model import ScriptedModel
 
-pytestmark = pytest.mark.anyio
-
 THRESHOLDS = load_thresholds()
 ROUTER = SearchRouter()
 ARTEFACT: dict[str, Any] = {
