@@ -31,16 +31,17 @@ async def trace_of(world: World, trace_id: str) -> Trace:
 async def test_what_does_not_fit_is_given_up_and_named(services: FakeServices, tmp_path: Path) -> None:
     services.image_search.reply = images(image_hit(score=0.7))
     plans = []
-    for crops_ms, degraded in ((1, []), (40_000, ["no_crops"])):
+    for crops_ms, is_cut in ((1, False), (40_000, True)):
         latencies = table(tmp_path, cropper=crops_ms, crop_search=crops_ms)
         async with gateway_before(services, latencies=latencies) as world:
-            answer = await world.ask(deadline_ms="30000")
-            plans += (await trace_of(world, answer.trace_id)).plans
-        assert (answer.reason, set(degraded) <= set(answer.degraded)) == (Reason.ANSWERED, True)
+            answer = await world.ask()
+            plans.append((await trace_of(world, answer.trace_id)).plans[0])
+        assert answer.reason is Reason.ANSWERED
+        assert ("no_crops" in answer.degraded, answer.degraded == []) == (is_cut, not is_cut)
     whole, cut = plans
     assert (whole.cuts, whole.limits["crops"], whole.load) == ([], 4, 1)
     assert ("no_crops" in cut.cuts, cut.limits["crops"]) == (True, 0)
-    assert cut.remaining_ms <= 30_000
+    assert cut.remaining_ms <= 60_000
     assert len(services.cropper.calls) == 1
 
 

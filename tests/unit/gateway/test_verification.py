@@ -26,6 +26,8 @@ from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
 SURE = (0.99, 0.95)
 CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE),))
 QUOTED = Reply("A fact.", 0.9, (Quote(0, "A fact."),))
+LEAST = min(load_thresholds().supported, load_thresholds().judged)
+"""The confidence of an answer that was not checked."""
 
 
 def checking(request: VerifyRequest) -> VerifyReply:
@@ -92,7 +94,7 @@ async def test_the_check_that_refused_is_named(
     assert outcome.refusal == refusal
     if mood is Mood.CRASHES and refusal is None:
         assert outcome.verification is Verification.UNVERIFIED
-        assert outcome.probability <= min(load_thresholds().supported, load_thresholds().judged)
+        assert outcome.probability <= LEAST
     judged = await verdict(strict, Judge(0.2), tokens if refusal is None else None)
     assert judged.refusal == "judge"
 
@@ -139,17 +141,16 @@ async def test_a_judge_unsure_of_its_own_words_refuses(
 async def test_missing_judge_lowers_the_probability(
     tokens: tuple[float, ...] | None, probability: float
 ) -> None:
-    services, thresholds = FakeServices(), load_thresholds()
+    services = FakeServices()
     services.verifier.reply = VerifyReply(supported=True, probability=probability, checks=[])
     judge, gone = Judge(0.75), Judge(RuntimeError("gone"))
     judged = await verdict(services, judge, tokens)
     unjudged = await verdict(services, gone, tokens)
     left_out = await verdict(services, judge, tokens, plan=Plan(judge=False))
     assert (len(gone.replies), len(judge.replies)) == (1, 1)
-    least = min(thresholds.supported, thresholds.judged)
-    assert unjudged == Verdict(least, None, Verification.UNVERIFIED)
-    assert left_out == Verdict(least, None, Verification.VERIFIED)
-    assert least < judged.probability
+    assert unjudged == Verdict(LEAST, None, Verification.UNVERIFIED)
+    assert left_out == Verdict(LEAST, None, Verification.VERIFIED)
+    assert judged.probability > LEAST
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,6 @@ async def test_the_default_pipeline_checks_answers_by_evidence_and_not_by_their_
 
 # Unchecked
 
-LEAST = min(load_thresholds().supported, load_thresholds().judged)
 AWAY = {"unverified": Unverified.SAY}
 
 
@@ -297,4 +297,4 @@ async def test_answer_in_hand_is_unverified(
     assert (run.in_hand.reason, run.in_hand.refused_by) == (reason, refused_by)
     if reason is Reason.ANSWERED:
         assert run.in_hand.verification is Verification.UNVERIFIED
-        assert run.in_hand.confidence <= min(load_thresholds().supported, load_thresholds().judged)
+        assert run.in_hand.confidence <= LEAST
