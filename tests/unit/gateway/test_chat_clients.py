@@ -171,7 +171,7 @@ async def test_model_aliases_serve_apps_with_a_fixed_model_name(
 
 WRAPPED = "\n".join(re.findall(".{1,76}", data_uri(PHOTO).rstrip("=")))
 FILE = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"}}
-LENIENT = {
+LENIENT: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "base64 with line ends, without padding": (parts(photo_part(WRAPPED), QUESTION), QUESTION, []),
     "an address without an object": (
         parts({"type": "image_url", "image_url": WRAPPED}, QUESTION),

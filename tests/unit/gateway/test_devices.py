@@ -1,6 +1,7 @@
 """Devices ask with a photo over a real socket, in the bytes of their own clients."""
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx
@@ -200,7 +201,7 @@ BOARD = b"".join(board_pieces("What is this?", PHOTO))
     ids=["glasses", "phone", "board", "its address says", "the gateway has a shorter one"],
 )
 async def test_deadline_fits_the_patience_of_the_device(
-    services: FakeServices, sent: bytes, least_ms: int, most_ms: int, settings: dict[str, int]
+    services: FakeServices, sent: bytes, least_ms: int, most_ms: int, settings: dict[str, Any]
 ) -> None:
     async with gateway_before(services, **settings) as world:
         reply = await send_raw(world.url, sent)

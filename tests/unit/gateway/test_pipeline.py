@@ -173,8 +173,9 @@ def web(services: FakeServices) -> FakeServices:
 async def ask_web(services: FakeServices, web: FakeServices, fields: Any = None, **settings: Any) -> Answer:
     """Ask a gateway, lite if no reasoner is given, whose web search is the text search of `web`."""
     async with served(web.app()) as url:
-        chosen = {"web_search_url": url, "experiments": True, "pocket": "reasoner" not in settings}
-        async with gateway_before(services, **chosen | settings) as world:
+        chosen: dict[str, Any] = {"web_search_url": url, "experiments": True}
+        chosen |= {"pocket": "reasoner" not in settings, **settings}
+        async with gateway_before(services, **chosen) as world:
             return await world.ask(PAGES_QUESTION, photo=None, **(fields or {}))
 
 

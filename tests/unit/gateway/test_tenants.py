@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -209,7 +210,7 @@ async def test_a_tenant_sees_neither_sessions_nor_traces_of_another(
     services: FakeServices, keys: Path
 ) -> None:
     async with gateway_before(services, keys=keys) as world:
-        sent = {"json": {"question": QUESTION}, "headers": bearer(ANNA)}
+        sent: dict[str, Any] = {"json": {"question": QUESTION}, "headers": bearer(ANNA)}
         mine = (await world.client.post("/answer", **sent)).json()
         trace, session = f"/traces/{mine['trace_id']}", f"/sessions/{mine['session_id']}"
         assert (await world.client.get(trace, headers=bearer(BERT))).status_code == 404
