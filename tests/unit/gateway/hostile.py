@@ -31,9 +31,10 @@ async def standing_gateway(**settings: Any) -> AsyncIterator[World]:
 
 
 @pytest.fixture(scope="module")
-def standing() -> Iterator[World]:
-    """One gateway for all of these tests, on a thread: each must leave it as good as it was."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(standing_gateway()) as made:
+def standing(request: pytest.FixtureRequest) -> Iterator[World]:
+    """One gateway for all tests of a module, with its `SETTINGS`, on a thread: each leaves it as it was."""
+    gateway = standing_gateway(**getattr(request.module, "SETTINGS", {}))
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(gateway) as made:
         yield made
 
 

@@ -139,6 +139,17 @@ async def gateway_before(
         yield World(client, services, thinking)
 
 
+async def ask_gateway(
+    services: FakeServices,
+    reasoner: ScriptedReasoner | None = None,
+    question: str = QUESTION,
+    **settings: Any,
+) -> Answer:
+    """Ask one question of a gateway with these settings."""
+    async with gateway_before(services, reasoner, **settings) as world:
+        return await world.ask(question)
+
+
 def keys_file(folder: Path, **keys: ApiKey) -> Path:
     """Write a keys file with one key for each tenant."""
     file = folder / "keys.toml"

@@ -20,8 +20,6 @@ from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct
 from tests.unit.gateway.test_qa_dragon import READ, tools
 from tests.unit.gateway.test_wiki_prf import CAPTION, GROUND, filter_pieces, many, with_crop
 
-pytestmark = pytest.mark.anyio
-
 
 def busy_services() -> FakeServices:
     """Services for which every module of the default pipeline has something to do."""

@@ -3,26 +3,20 @@
 from pathlib import Path
 
 import anyio
-import pytest
 
 from contracts.answer import Reason, Trace
-from contracts.reranker import RerankRequest
 from gateway.planning.latencies import PACKAGED, load_latencies
-from gateway.planning.stages import Stage
-from gateway.thresholds import LITE_LIMITS
+from gateway.planning.plan import Plan
 from tests.unit.gateway.fakes import FakeServices, Mood, image_hit, images, pages, text_hit
+from tests.unit.gateway.pipelines import loreglass
 from tests.unit.gateway.platform import World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading
 
-pytestmark = pytest.mark.anyio
 
-
-def table(folder: Path, rerank_item_ms: float = 0.0, **fixed_ms: float) -> str:
+def table(folder: Path, **fixed_ms: float) -> str:
     """A latency table in which every stage takes a millisecond but for those given."""
-    item_ms = {Stage.RERANKER: rerank_item_ms}
     rows = [
-        f"{stage.value} = {{ fixed_ms = {fixed_ms.get(stage.value, 1.0)}, "
-        f"item_ms = {item_ms.get(stage, 0.0)}, sigma = 0.1 }}"
+        f"{stage.value} = {{ fixed_ms = {fixed_ms.get(stage.value, 1.0)}, sigma = 0.1 }}"
         for stage in load_latencies(PACKAGED[0]).stages
     ]
     file = folder / "latencies.toml"
@@ -34,28 +28,21 @@ async def trace_of(world: World, trace_id: str) -> Trace:
     return Trace.model_validate_json((await world.client.get(f"/traces/{trace_id}")).content)
 
 
-async def test_a_leisurely_question_is_cut_nothing(services: FakeServices, tmp_path: Path) -> None:
-    async with gateway_before(services, latencies=table(tmp_path)) as world:
-        answer = await world.ask()
-        trace = await trace_of(world, answer.trace_id)
-    assert answer.degraded == []
-    assert [plan.cuts for plan in trace.plans] == [[]]
-    assert trace.plans[0].limits["crops"] == 4
-    assert trace.plans[0].load == 1
-
-
 async def test_what_does_not_fit_is_given_up_and_named(services: FakeServices, tmp_path: Path) -> None:
     services.image_search.reply = images(image_hit(score=0.7))
-    slow = table(tmp_path, cropper=40_000, crop_search=40_000)
-    async with gateway_before(services, latencies=slow) as world:
-        answer = await world.ask(deadline_ms="30000")
-        trace = await trace_of(world, answer.trace_id)
-    assert services.cropper.calls == []
-    assert "no_crops" in answer.degraded
-    assert answer.reason is Reason.ANSWERED
-    assert "no_crops" in trace.plans[0].cuts
-    assert trace.plans[0].limits["crops"] == 0
-    assert trace.plans[0].remaining_ms <= 30_000
+    plans = []
+    for crops_ms, is_cut in ((1, False), (40_000, True)):
+        latencies = table(tmp_path, cropper=crops_ms, crop_search=crops_ms)
+        async with gateway_before(services, latencies=latencies) as world:
+            answer = await world.ask()
+            plans.append((await trace_of(world, answer.trace_id)).plans[0])
+        assert answer.reason is Reason.ANSWERED
+        assert ("no_crops" in answer.degraded, answer.degraded == []) == (is_cut, not is_cut)
+    whole, cut = plans
+    assert (whole.cuts, whole.limits["crops"], whole.load) == ([], 4, 1)
+    assert ("no_crops" in cut.cuts, cut.limits["crops"]) == (True, 0)
+    assert cut.remaining_ms <= 60_000
+    assert len(services.cropper.calls) == 1
 
 
 async def test_an_experiment_without_the_planner_gives_nothing_up(
@@ -70,17 +57,12 @@ async def test_an_experiment_without_the_planner_gives_nothing_up(
     assert (answer.degraded, trace.plans) == ([], [])
 
 
-async def test_a_slow_reranker_is_given_less_to_do(services: FakeServices, tmp_path: Path) -> None:
+async def test_a_smaller_plan_gives_the_reranker_less_to_do(services: FakeServices) -> None:
     words = "It has many pages and a long story to tell of salt and roads. " * 9
     services.text_search.reply = pages(*[text_hit(f"Part {number}. {words}") for number in range(10)])
-    async with gateway_before(services, latencies=table(tmp_path, rerank_item_ms=2_500)) as world:
-        answer = await world.ask(deadline_ms="20000")
-    request = services.reranker.calls[0]
-    assert isinstance(request, RerankRequest)
-    assert len(request.documents) <= LITE_LIMITS.chunks_to_rerank
-    assert request.fine_top_n is not None
-    assert request.fine_top_n < LITE_LIMITS.chunks_to_rerank
-    assert {"fewer_chunks", "no_fine_rerank"}.intersection(answer.degraded)
+    await loreglass(services=services, plan=Plan(chunks=8, fine_chunks=3))
+    (request,) = services.reranker.calls
+    assert (len(request.documents), request.fine_top_n) == (8, 3)
 
 
 async def test_with_a_third_of_a_second_it_still_says_something_in_time(services: FakeServices) -> None:

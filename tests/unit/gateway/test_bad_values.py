@@ -12,8 +12,6 @@ from tests.unit.gateway import hostile
 from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused
 from tests.unit.gateway.platform import PHOTO, QUESTION, World
 
-pytestmark = pytest.mark.anyio
-
 standing, world = hostile.standing, hostile.world  # fixtures of these tests
 
 
@@ -110,17 +108,15 @@ async def test_unusual_text_is_accepted(world: World, text: str) -> None:
     assert (await post_json(world, json_question(question=text))).status_code == 200
 
 
-BAD_PHOTOS: list[tuple[str, bytes, int, str]] = [
-    ("empty file", b"", 422, "corrupt_image"),
-    ("text as jpg", pictures.FOREIGN["text"], 415, "unsupported_image"),
-    ("100 megapixels", pictures.one_bit_bomb(), 413, "image_too_large"),
-    ("30 MiB and a byte", b"\xff\xd8\xff" + bytes(30 * 2**20 - 2), 413, "image_too_large"),
-]
+BAD_PHOTOS = {
+    "empty file": (b"", 422, "corrupt_image"),
+    "text as jpg": (pictures.FOREIGN["text"], 415, "unsupported_image"),
+    "100 megapixels": (pictures.one_bit_bomb(), 413, "image_too_large"),
+    "30 MiB and a byte": (b"\xff\xd8\xff" + bytes(30 * 2**20 - 2), 413, "image_too_large"),
+}
 
 
-@pytest.mark.parametrize(
-    ("data", "status", "kind"), [row[1:] for row in BAD_PHOTOS], ids=[row[0] for row in BAD_PHOTOS]
-)
+@pytest.mark.parametrize(("data", "status", "kind"), BAD_PHOTOS.values(), ids=BAD_PHOTOS)
 async def test_bad_photo_is_refused_in_both_forms(world: World, data: bytes, status: int, kind: str) -> None:
     refused(await world.post(photo=data), status, kind)
     in_json = json_question(image={"base64": base64.b64encode(data).decode()})
@@ -209,10 +205,20 @@ async def test_bad_json_is_refused(world: World, body: bytes, status: int, kind:
     refused(await post_json(world, body), status, kind)
 
 
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
 @pytest.mark.parametrize(
-    "content_type", ["text/plain", "", "application/xml", "image/jpeg", "multipart/mixed"]
+    ("path", "content_type"),
+    [
+        *(
+            ("/answer", kind)
+            for kind in ("text/plain", "", "application/xml", "image/jpeg", "multipart/mixed")
+        ),
+        *(("/v1/chat/completions", kind) for kind in ("text/plain", *FORMS)),
+    ],
 )
-async def test_other_content_types_are_refused(world: World, content_type: str) -> None:
+async def test_other_content_types_are_refused(world: World, path: str, content_type: str) -> None:
     headers = {"Content-Type": content_type} if content_type else {}
-    reply = await world.client.post("/answer", content=PHOTO, headers=headers)
+    reply = await world.client.post(path, content=PHOTO, headers=headers)
     refused(reply, 415, "unsupported_media_type")

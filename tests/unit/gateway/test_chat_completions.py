@@ -18,8 +18,6 @@ from gateway.state import Reply
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, World
 
-pytestmark = pytest.mark.anyio
-
 URI = "data:image/jpeg;base64," + base64.b64encode(PHOTO).decode()
 
 

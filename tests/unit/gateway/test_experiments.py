@@ -1,48 +1,33 @@
 """Experiments and files of thresholds."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
 import pytest
-from anyio.from_thread import start_blocking_portal
 
 from contracts.answer import Answer, Reason
 from gateway.pipelines.port import PAPER_PIPELINES, thresholds_of, with_thresholds
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.thresholds import PACKAGED, Risk, Thresholds, load_thresholds
+from tests.unit.gateway import hostile
 from tests.unit.gateway.executions import wired_gateway
 from tests.unit.gateway.fakes import NAMES, FakeServices, Mood
-from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused, standing_gateway
+from tests.unit.gateway.hostile import json_question, post_json, refused
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
-
-pytestmark = pytest.mark.anyio
+from tests.unit.gateway.test_chat_completions import user
 
 NEVER = json.dumps({"thresholds": {"answer_confidence": 1.0}})
 
 
-@pytest.fixture(scope="module")
-def standing_measured() -> Iterator[World]:
-    """A gateway that allows experiments, shared by these tests."""
-    gateway = standing_gateway(experiments=True)
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(gateway) as made:
-        yield made
-
-
-@pytest.fixture
-async def measured(standing_measured: World, anyio_backend: object) -> AsyncIterator[World]:
-    async with httpx.AsyncClient(base_url=standing_measured.url, timeout=60) as client:
-        yield World(client, standing_measured.services, standing_measured.reasoner)
+SETTINGS = {"experiments": True}
+standing, measured = hostile.standing, hostile.world  # fixtures of these tests
 
 
 def chat(**members: Any) -> dict[str, Any]:
-    uri = f"data:image/jpeg;base64,{PHOTO_64}"
-    content = [{"type": "image_url", "image_url": {"url": uri}}, {"type": "text", "text": QUESTION}]
-    return {"model": "loreglass", "messages": [{"role": "user", "content": content}], **members}
+    return {"model": "loreglass", "messages": [user(QUESTION)], **members}
 
 
 # Allowed or not
@@ -123,15 +108,6 @@ async def test_thresholds_apply_to_one_question_only() -> None:
         answers["after"] = await world.ask()
     assert answers["strict"].reason is Reason.MODEL_UNSURE
     assert answers["plain"].reason is answers["after"].reason is Reason.ANSWERED
-
-
-async def test_threshold_of_image_search_changes_the_entity(measured: World) -> None:
-    never_same = json.dumps({"explain": True, "thresholds": {"same_thing": 1.0}})
-    answer = await measured.ask(experiment=never_same)
-    assert answer.entity is None
-    assert answer.explanation is not None
-    assert "entity_probability" not in answer.explanation.signals
-    assert (await measured.ask()).entity is not None
 
 
 async def test_chat_takes_an_experiment_and_a_deadline(measured: World) -> None:

@@ -25,8 +25,6 @@ from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft
 
-pytestmark = pytest.mark.anyio
-
 EXPLAIN = json.dumps({"explain": True})
 SECRET = "Zephyrine Quatorze"
 """Is in a page and in no answer."""

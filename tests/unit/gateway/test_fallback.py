@@ -17,10 +17,8 @@ from gateway.planning.stages import FALLBACK_STAGE, Stage
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Context, Query, Quote, Reply
 from tests.unit.gateway.fakes import FakeServices, Mood, read_answer
-from tests.unit.gateway.platform import gateway_before
-from tests.unit.gateway.reasoners import FailingReasoner, ScriptedReasoner
-
-pytestmark = pytest.mark.anyio
+from tests.unit.gateway.platform import ask_gateway, gateway_before
+from tests.unit.gateway.reasoners import FailingReasoner, ScriptedReasoner, unsure
 
 
 class BrokenModel(FailingReasoner):
@@ -30,38 +28,23 @@ class BrokenModel(FailingReasoner):
         super().__init__(error, "answer", "judge", *([] if can_draft else ["draft"]))
 
 
-@pytest.mark.parametrize("error", [DependencyUnavailable(), Overloaded()], ids=["away", "too busy"])
+@pytest.mark.parametrize(
+    ("error", "can_draft"),
+    [(DependencyUnavailable(), False), (Overloaded(), False), (Overloaded(), True), (None, False)],
+    ids=["away", "too busy", "too busy for the answer", "hangs"],
+)
 async def test_without_its_model_the_gateway_answers_by_quoting(
-    services: FakeServices, error: LoreglassError
+    services: FakeServices, impatient: Callable[[Stage], None], error: LoreglassError | None, can_draft: bool
 ) -> None:
-    async with gateway_before(services, BrokenModel(error), fallback=True) as world:
-        answer = await world.ask("Who wrote this book?")
+    if error is None:
+        impatient(Stage.DRAFT)
+        impatient(Stage.ANSWER)
+    answer = await ask_gateway(services, BrokenModel(error, can_draft=can_draft), fallback=True)
     assert (answer.reason, answer.route) == (Reason.ANSWERED, Route.RAG)
     assert "Mira Holm" in answer.answer
-    assert answer.degraded == ["draft", "answer"]
-    assert {"pocket_draft", "pocket_answer"} <= set(answer.timings_ms)
-
-
-async def test_model_that_fails_only_in_the_answer_keeps_its_draft(services: FakeServices) -> None:
-    async with gateway_before(services, BrokenModel(Overloaded(), can_draft=True), fallback=True) as world:
-        answer = await world.ask("Who wrote this book?")
-    assert "Mira Holm" in answer.answer
-    assert answer.degraded == ["answer"]
-
-
-async def test_hanging_model_leaves_time_for_the_fallback(
-    services: FakeServices, impatient: Callable[[Stage], None]
-) -> None:
-    impatient(Stage.DRAFT)
-    impatient(Stage.ANSWER)
-    async with gateway_before(services, BrokenModel(None), fallback=True) as world:
-        answer = await world.ask("Who wrote this book?")
-    assert (answer.reason, answer.degraded) == (Reason.ANSWERED, ["draft", "answer"])
-    assert "pocket_draft" in answer.timings_ms
-
-
-def know_nothing(_: Query, context: Context) -> Reply:
-    return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+    assert answer.degraded == (["answer"] if can_draft else ["draft", "answer"])
+    assert ("pocket_draft" in answer.timings_ms) is not can_draft
+    assert "pocket_answer" in answer.timings_ms
 
 
 def invent(_: Query, context: Context) -> Reply:
@@ -69,31 +52,24 @@ def invent(_: Query, context: Context) -> Reply:
     return Reply("Jane Austen.", 0.9, (Quote(0, "by Jane Austen"),))
 
 
-@pytest.mark.parametrize("say", [know_nothing, invent])
+@pytest.mark.parametrize("model", [unsure(), ScriptedReasoner(say=invent)], ids=["unsure", "invents"])
 async def test_the_reader_answers_where_the_model_cannot(
-    services: FakeServices, say: Callable[[Query, Context], Reply]
+    services: FakeServices, model: ScriptedReasoner
 ) -> None:
-    async with gateway_before(services, ScriptedReasoner(say=say), fallback=True) as world:
-        answer = await world.ask("Who wrote this book?")
+    answer = await ask_gateway(services, model, fallback=True)
     assert (answer.reason, answer.degraded) == (Reason.ANSWERED, [])
     assert "Mira Holm" in answer.answer
     assert answer.verification is Verification.NONE
 
 
-async def test_refusal_stands_if_the_reader_is_unsure_too(services: FakeServices) -> None:
-    services.reader.reply = ReadReply(
-        answers=[read_answer(0, "The author is Mira Holm.", "Mira Holm", 14, 0.3)], model="fake"
-    )
-    async with gateway_before(services, ScriptedReasoner(say=invent), fallback=True) as world:
-        answer = await world.ask("Who wrote this book?")
+async def test_refusal_stands_if_the_reader_is_unsure_or_away(services: FakeServices) -> None:
+    unlikely = read_answer(0, "The author is Mira Holm.", "Mira Holm", 14, 0.3)
+    services.reader.reply = ReadReply(answers=[unlikely], model="fake")
+    answer = await ask_gateway(services, ScriptedReasoner(say=invent), fallback=True)
     assert answer.reason is Reason.UNSUPPORTED
     assert answer.closest is not None
-
-
-async def test_refusal_stands_if_the_reader_is_away(services: FakeServices) -> None:
     services.reader.mood = Mood.CRASHES
-    async with gateway_before(services, ScriptedReasoner(say=know_nothing), fallback=True) as world:
-        answer = await world.ask("Who wrote this book?")
+    answer = await ask_gateway(services, unsure(), fallback=True)
     assert answer.reason is Reason.MODEL_UNSURE
 
 

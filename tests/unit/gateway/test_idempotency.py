@@ -1,6 +1,7 @@
 """A question that is sent again under its Idempotency-Key is answered once."""
 
 from contextlib import ExitStack
+from typing import Any
 
 import anyio
 import httpx
@@ -8,15 +9,14 @@ import pytest
 
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
-from contracts.answer import Answer
+from contracts.answer import Answer, Verification
 from gateway.planning.prefetch import background_group
 from gateway.serving.idempotency import Idempotency
+from gateway.state import Unverified
 from gateway.store import MemoryStore
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.test_streaming import STREAM, events_of
-
-pytestmark = pytest.mark.anyio
 
 KEY = "5f0e6e6c-9d5f-4c80-8e6e-1f2c9a3b7d10"
 
@@ -95,16 +95,27 @@ async def test_error_is_not_replayed(world: World) -> None:
     assert (await ask(world)).status_code == 200
 
 
-async def test_refusal_without_services_is_not_replayed(services: FakeServices) -> None:
-    needed = (services.text_search, services.image_search, services.ocr)
-    for service in needed:
-        service.mood = Mood.CRASHES
-    async with gateway_before(services) as world:
-        first = await ask(world)
-        for service in needed:
-            service.mood = Mood.WORKS
-        second = await ask(world)
-    assert (first.json()["reason"], second.json()["reason"]) == ("unavailable", "answered")
+@pytest.mark.parametrize(
+    ("failing", "settings"),
+    [
+        (("text_search", "image_search", "ocr"), {}),
+        (("verifier",), {}),
+        (("verifier",), {"unverified": Unverified.SAY}),
+    ],
+    ids=["refused without evidence", "refused without a check", "given without a check"],
+)
+async def test_answer_without_its_services_is_not_replayed(
+    services: FakeServices, failing: tuple[str, ...], settings: dict[str, Any]
+) -> None:
+    answers = []
+    async with gateway_before(services, **settings) as world:
+        for mood in (Mood.CRASHES, Mood.WORKS):
+            for name in failing:
+                services[name].mood = mood
+            answers.append(Answer.model_validate_json((await ask(world)).content))
+    first, second = answers
+    assert first.reason == "unavailable" or first.verification is Verification.UNVERIFIED
+    assert (second.reason, second.verification) == ("answered", Verification.VERIFIED)
 
 
 @pytest.mark.parametrize("key", ["", "x" * 129, "two words"])
@@ -149,7 +160,9 @@ async def test_without_redis_a_question_is_answered(
         answer = Answer.model_validate_json((await ask(world)).content)
         going_on = {"question": "And who wrote it?", "session_id": answer.session_id}
         follow_up = await world.client.post("/answer", json=going_on)
+        ready = await world.client.get("/health/ready")
     assert answer.reason == "answered"
     assert "session" in answer.degraded  # its id leads nowhere
     assert follow_up.status_code == 503
     assert follow_up.json()["detail"] == "The session store does not answer."
+    assert (ready.status_code, ready.json()["checks"]["redis"]) == (200, "dependency_unavailable")

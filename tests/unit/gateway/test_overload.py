@@ -4,9 +4,8 @@ import io
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +17,6 @@ from PIL import Image
 from chassis.errors import LoreglassError
 from chassis.images import PhotoDecoders
 from chassis.resilience.deadlines import Clock, Deadline
-from contracts.answer import Reason
 from gateway.routes.intake import photo_of
 from gateway.serving.admission import Admission
 from gateway.serving.tenants import ANYBODY, PUBLIC, Caller
@@ -29,8 +27,6 @@ from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before, held_question
 from tests.unit.gateway.test_chat_completions import user
 from tests.virtual_time import run_virtual
-
-pytestmark = pytest.mark.anyio
 
 STREAM = {"Accept": "text/event-stream"}
 FORM: dict[str, Any] = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
@@ -58,13 +54,6 @@ async def test_refused_questions_evict_no_session(services: FakeServices) -> Non
                 assert_refused(await world.post())
         again = await world.post("And how many pages?", photo=None, session_id=mine.session_id)
     assert again.status_code == 200
-
-
-async def test_question_without_time_is_timed_out_and_not_overloaded(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        mine = await world.ask()
-        answer = await world.ask(photo=None, session_id=mine.session_id or "", deadline_ms="1")
-    assert answer.reason is Reason.TIMED_OUT
 
 
 async def decode(
@@ -121,20 +110,12 @@ _P90_MS = 1000 * _MEDIAN_S * math.exp(1.28 * _SIGMA)
 GOOD, LATE = "good", "late"
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """Poisson arrivals at `load` times the node's capacity; they do not wait for answers."""
+def serve(load: float, deadline_ms: float = 10_000) -> Counter[str]:
+    """Count the questions that were answered in time, answered late, or refused, by error.
 
-    load: float
-    tenant: str = PUBLIC
-    priority: Priority = Priority.INTERACTIVE
-
-
-def serve(
-    *streams: Stream, waiting: int = 64, deadline_ms: float = 10_000, seconds: float = SECONDS
-) -> list[Counter[str]]:
-    """Count the questions of each stream that were answered in time, answered late, or refused by error."""
-    return run_virtual(lambda clock: _serve(streams, waiting, deadline_ms, seconds, clock))
+    They arrive by a Poisson process at `load` times the node's capacity, and do not wait for answers.
+    """
+    return run_virtual(partial(_serve, load, deadline_ms))
 
 
 def goodput(served: Counter[str]) -> float:
@@ -142,42 +123,33 @@ def goodput(served: Counter[str]) -> float:
     return served[GOOD] * _MEAN_S / PLACES / SECONDS
 
 
-async def _serve(
-    streams: Sequence[Stream], waiting: int, deadline_ms: float, seconds: float, clock: Clock
-) -> list[Counter[str]]:
-    admission = Admission(PLACES, waiting, clock)
-    counts = [Counter[str]() for _ in streams]
+async def _serve(load: float, deadline_ms: float, clock: Clock) -> Counter[str]:
+    admission, dice, count = Admission(PLACES, 64, clock), random.Random("1-0"), Counter[str]()
 
-    async def ask(stream: Stream, count: Counter[str], work_s: float) -> None:
+    async def ask(work_s: float) -> None:
         deadline = Deadline.after_ms(deadline_ms, clock)
         try:
-            async with admission.admit(stream.tenant, stream.priority, deadline, _P90_MS):
+            async with admission.admit(PUBLIC, Priority.INTERACTIVE, deadline, _P90_MS):
                 with anyio.move_on_after(deadline.remaining_s()) as time:
                     await anyio.sleep(work_s)
             count[LATE if time.cancelled_caught else GOOD] += 1
         except LoreglassError as refusal:
             count[type(refusal).__name__] += 1
 
-    async def arrive(stream: Stream, count: Counter[str], dice: random.Random) -> None:
-        per_s = stream.load * PLACES / _MEAN_S
-        async with anyio.create_task_group() as group:
-            while clock() < seconds:
-                await anyio.sleep(dice.expovariate(per_s))
-                group.start_soon(ask, stream, count, dice.lognormvariate(math.log(_MEDIAN_S), _SIGMA))
-
     async with anyio.create_task_group() as group:
-        for number, (stream, count) in enumerate(zip(streams, counts, strict=True)):
-            group.start_soon(arrive, stream, count, random.Random(f"1-{number}"))
+        while clock() < SECONDS:
+            await anyio.sleep(dice.expovariate(load * PLACES / _MEAN_S))
+            group.start_soon(ask, dice.lognormvariate(math.log(_MEDIAN_S), _SIGMA))
     assert (admission.in_flight, admission.waiting) == (0, 0)
-    return counts
+    return count
 
 
 @pytest.mark.parametrize("deadline_ms", [3_000, 10_000])
 def test_goodput_stays_at_its_peak_at_five_times_the_capacity(deadline_ms: float) -> None:
-    measured = [goodput(serve(Stream(load), deadline_ms=deadline_ms)[0]) for load in (1.0, 2.0, 5.0)]
+    measured = [goodput(serve(load, deadline_ms)) for load in (1.0, 2.0, 5.0)]
     assert max(measured) > 0.9
     assert measured[-1] >= 0.95 * max(measured)
 
 
 def test_nobody_is_refused_below_capacity() -> None:
-    assert set(serve(Stream(0.7))[0]) == {GOOD}
+    assert set(serve(0.7)) == {GOOD}

@@ -32,8 +32,6 @@ from tests.unit.gateway.pipelines import THRESHOLDS, Result, put
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.sessions.harness import ManualClock
 
-pytestmark = pytest.mark.anyio
-
 WIDTH, HEIGHT = 900, 1200
 ROWS = (("Onion soup", 100, 300), ("Beef stew", 100, 400), ("Apple tart", 100, 500))
 

@@ -1,14 +1,12 @@
 """What the default pipeline does with what its services and its reasoner say, and with pages of the web."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 import pytest
 
-from contracts.answer import CitationKind, Reason, Route
+from contracts.answer import Answer, CitationKind, Reason, Route
 from contracts.domain_router import Domain
 from contracts.text_search import TextHit
 from gateway.planning.stages import Stage
@@ -29,8 +27,6 @@ from tests.unit.gateway.fakes import (
 )
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft, lookup_draft, unsure
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_looked_up_answer_says_where_it_comes_from(world: World) -> None:
@@ -166,26 +162,30 @@ PAGES_QUESTION = f'How many pages has "{BOOK}"?'
 
 
 @pytest.fixture
-def web() -> FakeServices:
+def web(services: FakeServices) -> FakeServices:
+    """Services whose text search finds on the web what the index does not have."""
+    services.text_search.reply = pages(text_hit(ELSEWHERE))
     made = FakeServices()
     made.text_search.reply = pages(ON_THE_WEB)
     return made
 
 
-@asynccontextmanager
-async def searching(services: FakeServices, web: FakeServices, **settings: Any) -> AsyncIterator[World]:
-    """A gateway, lite if no reasoner is given, whose web search is the text search of `web`."""
+async def ask_web(services: FakeServices, web: FakeServices, fields: Any = None, **settings: Any) -> Answer:
+    """Ask a gateway, lite if no reasoner is given, whose web search is the text search of `web`."""
     async with served(web.app()) as url:
-        chosen = {"web_search_url": url, "experiments": True, **settings}
-        chosen.setdefault("pocket", "reasoner" not in settings)
-        async with gateway_before(services, **chosen) as made:
-            yield made
+        chosen: dict[str, Any] = {"web_search_url": url, "experiments": True}
+        chosen |= {"pocket": "reasoner" not in settings, **settings}
+        async with gateway_before(services, **chosen) as world:
+            return await world.ask(PAGES_QUESTION, photo=None, **(fields or {}))
 
 
-async def test_the_web_answers_where_the_index_does_not(services: FakeServices, web: FakeServices) -> None:
-    services.text_search.reply = pages(text_hit(ELSEWHERE))
-    async with searching(services, web) as world:
-        answer = await world.ask(PAGES_QUESTION, photo=None)
+@pytest.mark.parametrize(
+    "settings", [{}, {"reasoner": unsure(), "fallback": True}], ids=["lite", "a model that does not know"]
+)
+async def test_the_web_answers_where_the_index_does_not(
+    services: FakeServices, web: FakeServices, settings: dict[str, Any]
+) -> None:
+    answer = await ask_web(services, web, **settings)
     assert (answer.answer, answer.reason) == ("312 pages.", Reason.ANSWERED)
     citation = answer.citations[0]
     assert (citation.kind, citation.url, citation.last_modified) == (CitationKind.WEB, ON_THE_WEB.url, DATE)
@@ -193,19 +193,9 @@ async def test_the_web_answers_where_the_index_does_not(services: FakeServices, 
     assert answer.degraded == []
 
 
-async def test_the_reader_reads_the_web_where_the_model_does_not_know(
-    services: FakeServices, web: FakeServices
-) -> None:
-    services.text_search.reply = pages(text_hit(ELSEWHERE))
-    async with searching(services, web, reasoner=unsure(), fallback=True) as world:
-        answer = await world.ask(PAGES_QUESTION, photo=None)
-    assert (answer.answer, answer.reason) == ("312 pages.", Reason.ANSWERED)
-    assert answer.citations[0].kind is CitationKind.WEB
-
-
 async def test_the_web_is_not_asked_what_the_index_answers(services: FakeServices, web: FakeServices) -> None:
-    async with searching(services, web) as world:
-        answer = await world.ask(PAGES_QUESTION, photo=None)
+    services.text_search.reply = pages(text_hit())
+    answer = await ask_web(services, web)
     assert answer.citations[0].kind is CitationKind.PAGE
     assert web.text_search.calls == []
 
@@ -213,43 +203,27 @@ async def test_the_web_is_not_asked_what_the_index_answers(services: FakeService
 async def test_a_refusal_shows_the_index_even_if_the_web_has_something(
     services: FakeServices, web: FakeServices
 ) -> None:
-    services.text_search.reply = pages(text_hit(ELSEWHERE))
     web.text_search.reply = pages(ON_THE_WEB.model_copy(update={"snippet": "A shop sells books."}))
-    async with searching(services, web) as world:
-        answer = await world.ask(PAGES_QUESTION, photo=None)
+    answer = await ask_web(services, web)
     assert answer.reason is Reason.MODEL_UNSURE
     assert answer.closest is not None
     assert answer.closest.kind is CitationKind.PAGE
 
 
-@pytest.mark.parametrize("mood", [Mood.BUSY, Mood.CRASHES, Mood.TALKS_NONSENSE, None])
+@pytest.mark.parametrize("mood", [Mood.BUSY, Mood.CRASHES, Mood.TALKS_NONSENSE, Mood.HANGS, None])
 async def test_a_web_search_that_fails_is_named_and_the_refusal_stands(
     services: FakeServices, web: FakeServices, mood: Mood | None
 ) -> None:
-    services.text_search.reply = pages(text_hit(ELSEWHERE))
     settings = {} if mood else {"web_search_url": closed_port()}
     web.text_search.mood = mood or Mood.WORKS
-    async with searching(services, web, **settings) as world:
-        answer = await world.ask(PAGES_QUESTION, photo=None)
+    fields = {"deadline_ms": "5000"} if mood is Mood.HANGS else None
+    answer = await ask_web(services, web, fields, **settings)
     assert answer.reason is Reason.MODEL_UNSURE
     assert answer.degraded == ["web_search"]
     assert answer.closest is not None
 
 
-async def test_a_web_search_that_hangs_leaves_time_for_the_refusal(
-    services: FakeServices, web: FakeServices
-) -> None:
-    services.text_search.reply = pages(text_hit(ELSEWHERE))
-    web.text_search.mood = Mood.HANGS
-    async with searching(services, web) as world:
-        answer = await world.ask(PAGES_QUESTION, photo=None, deadline_ms="5000")
-    assert answer.reason is Reason.MODEL_UNSURE
-    assert answer.degraded == ["web_search"]
-
-
 async def test_an_experiment_can_do_without_the_web(services: FakeServices, web: FakeServices) -> None:
-    services.text_search.reply = pages(text_hit(ELSEWHERE))
-    async with searching(services, web) as world:
-        answer = await world.ask(PAGES_QUESTION, photo=None, experiment='{"without": ["web-search"]}')
+    answer = await ask_web(services, web, {"experiment": '{"without": ["web-search"]}'})
     assert answer.reason is Reason.MODEL_UNSURE
     assert web.text_search.calls == []

@@ -26,8 +26,6 @@ from tests.unit.gateway.fakes import (
 from tests.unit.gateway.papers import BOTH_TOOLS, PHOTO, dragon
 from tests.unit.gateway.pipelines import WHO_WROTE, clients_of
 
-pytestmark = pytest.mark.anyio
-
 VISUAL = ["list_objects", "select_object", "match_entity"]
 TEXTUAL = ["split_query", "enhance_queries"]
 POST_ANSWER = ["answer_with_reasons", "judge"]

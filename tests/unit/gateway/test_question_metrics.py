@@ -29,8 +29,6 @@ from tests.unit.gateway.platform import QUESTION, World, gateway_before, held_qu
 from tests.unit.gateway.reasoners import FailingReasoner
 from tests.unit.gateway.series import Scrape, read, recording, scrape
 
-pytestmark = pytest.mark.anyio
-
 QUESTIONS, MISSES = "loreglass_questions_total", "loreglass_deadline_misses_total"
 
 

@@ -10,7 +10,6 @@ import pytest
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
-from bench.ports import free_ports
 from chassis.errors import QuotaExceeded
 from chassis.keys import ApiKey
 from chassis.startup import WrongSettings
@@ -20,11 +19,10 @@ from gateway.planning.prefetch import side_by_side
 from gateway.serving.admission import Exceeded, Quotas, Rates
 from gateway.serving.redis_store import connect
 from gateway.serving.tenants import Keys, Quota
+from tests.live import closed_port
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, bearer, gateway_before
 from tests.unit.gateway.sessions.harness import ManualClock
-
-pytestmark = pytest.mark.anyio
 
 ACME, BOLT = ApiKey.new(), ApiKey.new()
 
@@ -127,8 +125,7 @@ async def test_a_full_redis_keeps_the_counts(redis_client: Redis) -> None:
 
 
 async def test_without_redis_each_gateway_counts_its_part() -> None:
-    [port] = free_ports(1)
-    async with aclosing(connect(f"redis://127.0.0.1:{port}/0")) as client:
+    async with aclosing(connect(closed_port().replace("http", "redis"))) as client:
         rates = Rates(client, gateways=3, clock=ManualClock())
         with capture_logs() as logs:
             assert [await take(rates, 6) for _ in range(3)] == pytest.approx([0.0, 0.0, 60.0])
@@ -169,27 +166,6 @@ async def test_over_its_rate_a_tenant_gets_429_and_others_are_answered(
         assert await ask(BOLT, question=QUESTION) == 200
         metrics = (await world.client.get("/metrics")).text
         assert 'loreglass_quota_exceeded_total{quota="rate"} 2.0' in metrics
-
-
-async def test_requests_in_flight_are_counted_until_they_have_ended(
-    services: FakeServices, keys: Path
-) -> None:
-    services.text_search.mood = Mood.HELD
-    async with gateway_before(services, keys=keys) as world:
-        statuses, refused = list[int](), anyio.Event()
-
-        async def ask() -> None:
-            reply = await world.client.post("/answer", json={"question": QUESTION}, headers=bearer(ACME))
-            statuses.append(reply.status_code)
-            refused.set()
-
-        with anyio.fail_after(60):
-            async with anyio.create_task_group() as group:
-                for _ in range(3):
-                    group.start_soon(ask)
-                await refused.wait()
-                services.text_search.release.set()
-        assert sorted(statuses) == [200, 200, 429]
 
 
 @pytest.mark.parametrize("door", ["under a key", "by a device"])
@@ -236,15 +212,6 @@ def test_invalid_quota_is_refused(keys: Path, line: str) -> None:
     keys.write_text(f'[[tenant]]\nname = "acme"\n{line}\n')
     with pytest.raises(WrongSettings, match="tenant"):
         Keys(keys)
-
-
-async def test_readiness_says_that_redis_is_away(services: FakeServices) -> None:
-    [port] = free_ports(1)
-    url = f"redis://127.0.0.1:{port}/0"
-    async with gateway_before(services, sessions="redis", redis_url=url) as world:
-        ready = await world.client.get("/health/ready")
-    assert ready.status_code == 200
-    assert ready.json()["checks"]["redis"] == "dependency_unavailable"
 
 
 async def test_uploads_of_a_tenant_have_a_share_of_the_room(services: FakeServices, keys: Path) -> None:

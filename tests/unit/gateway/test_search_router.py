@@ -31,8 +31,6 @@ from tests.unit.gateway.pipelines import PHOTO
 from tests.unit.gateway.reasoners import direct_draft, lookup_draft
 from tests.unit.gateway.scripted_model import ScriptedModel
 
-pytestmark = pytest.mark.anyio
-
 THRESHOLDS = load_thresholds()
 ROUTER = SearchRouter()
 ARTEFACT: dict[str, Any] = {
@@ -92,6 +90,8 @@ def test_numbers_and_names_are_seen_in_the_answer() -> None:
     ("made", "route"),
     [
         (direct_draft(), Route.DIRECT),
+        (direct_draft(confidence=THRESHOLDS.direct_confidence - 0.01), Route.VERIFY),
+        (direct_draft(confidence=None), Route.RAG),
         (draft("It is green.", "The left one.", self_contained=True, entity="Rowan House"), Route.DIRECT),
         (draft("It is green.", "The left one.", self_contained=True), Route.VERIFY),
         (draft("48", "The sheet reads 12 x 4. That is 48.", self_contained=True), Route.VERIFY),
@@ -108,14 +108,10 @@ def test_a_draft_takes_its_branch_of_table_1(made: Draft, route: Route) -> None:
     assert routed(made) is route
 
 
-def test_a_draft_that_is_not_sure_is_never_given_at_once() -> None:
-    unsure = direct_draft(confidence=THRESHOLDS.direct_confidence - 0.01)
-    assert routed(unsure) is Route.VERIFY
-
-
-@pytest.mark.parametrize("router", [ROUTER, SearchRouter(LogisticCurve(30.0, (0.0,) * len(FEATURES)))])
-def test_a_draft_whose_confidence_was_not_measured_is_looked_up(router: SearchRouter) -> None:
-    assert routed(direct_draft(confidence=None), router) is Route.RAG
+def test_a_certain_router_looks_up_what_was_not_measured_or_needs_more_than_the_photo() -> None:
+    certain = SearchRouter(LogisticCurve(30.0, (0.0,) * len(FEATURES)))
+    assert routed(direct_draft(confidence=None), certain) is Route.RAG
+    assert routed(direct_draft(self_contained=False), certain) is Route.VERIFY
 
 
 def test_the_cut_offs_of_the_file_decide() -> None:
@@ -128,11 +124,6 @@ def test_the_curve_of_an_artefact_decides_in_place_of_the_drafts_confidence(tmp_
     strict = SearchRouter.load(artefact(tmp_path, intercept=-4.0))
     lenient = SearchRouter.load(artefact(tmp_path, intercept=0.0))
     assert (routed(direct_draft(), strict), routed(direct_draft(), lenient)) == (Route.RAG, Route.DIRECT)
-
-
-def test_draft_that_needs_more_than_the_photo_is_never_direct() -> None:
-    certain = SearchRouter(LogisticCurve(30.0, (0.0,) * len(FEATURES)))
-    assert routed(direct_draft(self_contained=False), certain) is Route.VERIFY
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any
 
 import anyio
-import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode, format_span_id, format_trace_id
 from pydantic import BaseModel
@@ -30,8 +29,6 @@ from gateway.state import Priority
 from tests.scripted_http import Sent
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.series import Recording, recording
-
-pytestmark = pytest.mark.anyio
 
 SECRET = "Who is the woman in the photo?"
 TRACE = "0af7651916cd43dd8448eb211c80319c"

@@ -21,8 +21,6 @@ from tests.unit.gateway.platform import QUESTION, World, bearer, gateway_before,
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.speech.sounds import recorded, tone
 
-pytestmark = pytest.mark.anyio
-
 
 @asynccontextmanager
 async def speaking(
@@ -131,22 +129,11 @@ async def test_refusal_is_spoken_with_its_advice(services: FakeServices, servers
     assert 4_900 < int(until, 16) - time.time() <= 5_000  # as long as a session
 
 
-async def test_without_a_speech_server_there_is_no_address(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        assert (await world.ask()).speech is None
-        reply = await world.client.get("/speech/whatever")
-    assert reply.status_code == 501
-
-
-async def test_only_listening_needs_no_key(
-    services: FakeServices, servers: SpeechServers, tmp_path: Path
-) -> None:
+async def test_listening_needs_no_key(services: FakeServices, servers: SpeechServers, tmp_path: Path) -> None:
     key = ApiKey.new()
     async with speaking(services, servers, keys=keys_file(tmp_path, anna=key)) as world:
         answer = await world.client.post("/answer", json={"question": QUESTION}, headers=bearer(key))
         assert (await world.client.get(answer.json()["speech"])).status_code == 200
-        for route in ("/v1/audio/speech", "/v1/audio/transcriptions"):
-            assert (await world.client.post(route, json={"input": "Hello."})).status_code == 401
 
 
 def forged(speech: str) -> dict[str, str]:
@@ -206,11 +193,21 @@ async def test_readiness_reports_the_speech_server(world: World, servers: Speech
 SAID = ("question.webm", recorded(tone(1.0), "webm"), "audio/webm")
 
 
-async def test_recording_is_transcribed(client: AsyncOpenAI) -> None:
+async def test_without_speech_servers_speech_is_not_configured(services: FakeServices) -> None:
+    speech = {"model": "tts-1", "voice": "alloy", "input": "Hello."}
+    async with gateway_before(services) as world:
+        assert (await world.ask()).speech is None
+        replies = [
+            await world.client.get("/speech/whatever"),
+            await world.client.post("/v1/audio/speech", json=speech),
+            await world.client.post("/v1/audio/transcriptions", files={"file": SAID}, data={"model": "any"}),
+        ]
+    assert {reply.status_code for reply in replies} == {501}
+    assert [reply.json()["error"]["code"] for reply in replies[1:]] == ["not_configured"] * 2
+
+
+async def test_transcript_as_json_text_or_with_its_duration_and_in_no_other_form(client: AsyncOpenAI) -> None:
     assert (await client.audio.transcriptions.create(file=SAID, model="whisper-1")).text == QUESTION
-
-
-async def test_transcript_as_text_or_with_its_duration_and_in_no_other_form(client: AsyncOpenAI) -> None:
     text = await client.audio.transcriptions.create(file=SAID, model="any", response_format="text")
     assert str(text) == QUESTION
     verbose = await client.audio.transcriptions.create(
@@ -253,16 +250,3 @@ async def test_long_or_empty_text_is_refused(client: AsyncOpenAI) -> None:
     for text in ("x" * 4_097, " "):
         with pytest.raises(openai.UnprocessableEntityError, match="input"):
             await client.audio.speech.create(model="tts-1", voice="alloy", input=text)
-
-
-async def test_without_servers_it_is_not_configured(services: FakeServices) -> None:
-    async with (
-        gateway_before(services) as world,
-        AsyncOpenAI(base_url=f"{world.url}/v1", api_key="none", max_retries=0) as client,
-    ):
-        with pytest.raises(openai.InternalServerError) as transcription:
-            await client.audio.transcriptions.create(file=SAID, model="any")
-        with pytest.raises(openai.InternalServerError) as speech:
-            await client.audio.speech.create(model="tts-1", voice="alloy", input="Hello.")
-    assert {transcription.value.status_code, speech.value.status_code} == {501}
-    assert transcription.value.code == "not_configured"

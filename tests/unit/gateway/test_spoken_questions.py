@@ -20,8 +20,6 @@ from tests.unit.gateway.speech.sounds import recorded, tone
 from tests.unit.gateway.test_chat_completions import URI, user
 from tests.unit.gateway.test_streaming import STREAM, events_of
 
-pytestmark = pytest.mark.anyio
-
 SAID = tone(0.4)
 
 

@@ -29,8 +29,6 @@ from tests.unit.gateway.fakes import AUTHOR
 from tests.unit.gateway.platform import QUESTION
 from tests.unit.gateway.series import Scrape, scrape
 
-pytestmark = pytest.mark.anyio
-
 KEY, OTHERS_KEY = "first-key", "planner-key"
 PLANNER: dict[str, Any] = {
     "plan_tools": says("<think>Look.</think><tool>\n1. caption: a blue book\n</tool>"),

@@ -24,8 +24,6 @@ from tests.unit.gateway.planning.stage_graphs import LOREGLASS, QA_DRAGON
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.sessions.harness import ManualClock as Clock
 
-pytestmark = pytest.mark.anyio
-
 
 class QuietNode:
     """One question, nobody else."""

@@ -14,10 +14,10 @@ from redis.commands.core import AsyncScript
 from redis.exceptions import ConnectionError
 from structlog.testing import capture_logs
 
-from bench.ports import free_ports
 from chassis.errors import DependencyUnavailable
 from gateway.serving.redis_store import RedisStore, connect
 from gateway.store import Allowance, Entries, ListChange, Store
+from tests.live import closed_port
 from tests.unit.gateway.sessions.harness import TTL_S, Backend, ManualClock, allowance_of
 
 CREATE = ListChange(most=3, create=True)
@@ -37,7 +37,6 @@ async def stored(store: Store, keys: Iterable[str]) -> str:
 # The contract
 
 
-@pytest.mark.anyio
 async def test_a_value_is_stored_until_it_expires(backend: Backend) -> None:
     store = backend.store
     assert await store.get("a") is None
@@ -49,7 +48,6 @@ async def test_a_value_is_stored_until_it_expires(backend: Backend) -> None:
     assert await store.delete("a", "acme") is False
 
 
-@pytest.mark.anyio
 async def test_the_first_claim_holds_until_it_expires_or_is_deleted(backend: Backend) -> None:
     store = backend.store
     assert await store.claim("a", b"first", TTL_S, "acme") is None
@@ -60,7 +58,6 @@ async def test_the_first_claim_holds_until_it_expires_or_is_deleted(backend: Bac
     assert await store.get("a") is None
 
 
-@pytest.mark.anyio
 async def test_a_list_has_its_head_and_its_newest_items(backend: Backend) -> None:
     async def append(item: bytes, head: bytes | None = None) -> None:
         assert await backend.store.append("a", item, TTL_S, "acme", ListChange(3, head, create=True))
@@ -74,13 +71,11 @@ async def test_a_list_has_its_head_and_its_newest_items(backend: Backend) -> Non
     assert list(await backend.store.items("a")) == [b"head", b"3", b"4", b"5"]
 
 
-@pytest.mark.anyio
 async def test_a_list_that_is_not_there_is_empty_and_not_created(backend: Backend) -> None:
     assert await backend.store.append("a", b"1", TTL_S, "acme", ListChange(3)) is False
     assert list(await backend.store.items("a")) == []
 
 
-@pytest.mark.anyio
 async def test_appending_restarts_a_lists_time_and_reading_does_not(backend: Backend) -> None:
     for _ in range(3):
         await backend.store.append("a", b"1", TTL_S, "acme", CREATE)
@@ -90,7 +85,6 @@ async def test_appending_restarts_a_lists_time_and_reading_does_not(backend: Bac
     assert list(await backend.store.items("a")) == []
 
 
-@pytest.mark.anyio
 async def test_a_tenant_beyond_its_allowance_loses_its_oldest_entries(backend: Backend) -> None:
     store = backend.store
     await put(store, "x", "other")
@@ -104,7 +98,6 @@ async def test_a_tenant_beyond_its_allowance_loses_its_oldest_entries(backend: B
     assert await stored(store, "abcdefxyz") == "defxyz"
 
 
-@pytest.mark.anyio
 async def test_a_tenants_bytes_are_bounded_but_its_newest_entry_stays(backend: Backend) -> None:
     store = backend.store
     await put(store, "abc", "small", bytes(1_200))
@@ -194,7 +187,6 @@ def fresh(client: Redis, name: str = "test") -> RedisStore:
     return RedisStore(client, name, TTL_S, allowance_of, uuid.uuid4().hex)
 
 
-@pytest.mark.anyio
 async def test_two_gateways_lose_no_item_of_each_other(redis_client: Redis, redis_url: str) -> None:
     async with aclosing(connect(redis_url, timeout_s=10)) as other:
         stores = [RedisStore(client, "test", TTL_S) for client in (redis_client, other)]
@@ -203,7 +195,6 @@ async def test_two_gateways_lose_no_item_of_each_other(redis_client: Redis, redi
         assert [await each.items(key) for each in stores] == [[b"", b"1", b"1", b"1"]] * 2
 
 
-@pytest.mark.anyio
 async def test_names_and_namespaces_are_separate(redis_client: Redis) -> None:
     await fresh(redis_client).put("a", b"mine", TTL_S, "acme")
     assert await fresh(redis_client).get("a") is None
@@ -211,17 +202,14 @@ async def test_names_and_namespaces_are_separate(redis_client: Redis) -> None:
     assert await RedisStore(redis_client, "other", TTL_S).get("a") is None
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 async def test_a_redis_that_is_down_is_an_unavailable_dependency(call: Call) -> None:
-    [closed] = free_ports(1)
-    async with aclosing(connect(f"redis://127.0.0.1:{closed}/0")) as client:
+    async with aclosing(connect(closed_port().replace("http", "redis"))) as client:
         with pytest.raises(DependencyUnavailable) as raised:
             await call(fresh(client))
     assert "127.0.0.1" not in raised.value.detail
 
 
-@pytest.mark.anyio
 async def test_a_redis_that_never_replies_is_an_unavailable_dependency() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
@@ -230,7 +218,6 @@ async def test_a_redis_that_never_replies_is_an_unavailable_dependency() -> None
                 await CALLS["append"](fresh(client))
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("call", "result"),
     {"get": None, "put": None, "claim": None, "items": [], "append": True, "delete": True}.items(),
@@ -245,7 +232,6 @@ async def test_a_key_of_another_type_is_deleted(redis_client: Redis, call: str, 
     assert [line["what"] for line in logs] == ([] if call in ("put", "delete") else ["test"])
 
 
-@pytest.mark.anyio
 async def test_an_entry_that_cannot_be_counted_is_stored(
     redis_client: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,7 +247,6 @@ async def test_an_entry_that_cannot_be_counted_is_stored(
     assert {line["event"] for line in logs} == {"holdings_not_counted"}
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(("evicted", "uncounted"), [("", "abc"), (":sizes", "")])
 async def test_the_allowance_holds_though_redis_evicts_half_of_the_count(
     redis_client: Redis, evicted: str, uncounted: str
@@ -274,7 +259,6 @@ async def test_the_allowance_holds_though_redis_evicts_half_of_the_count(
     assert await redis_client.hget(f"{store._tenant_key('three')}:sizes", "") == b"3"
 
 
-@pytest.mark.anyio
 async def test_a_new_entry_is_the_newest_though_the_clock_was_set_back(redis_client: Redis) -> None:
     store = fresh(redis_client)
     await put(store, "abc", "three")

@@ -1,29 +1,33 @@
-"""The dual verifier: which check refused, and what holds without the judge or the service."""
+"""The dual verifier: which check refused, and answers that were not checked or kept when time ran out."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
+from chassis.errors import DeadlineExceeded
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import CitationKind, Reason, Route, Verification
+from contracts.answer import Answer, CitationKind, Reason, Route, Verification
 from contracts.verifier import Check, CheckName, VerifyReply, VerifyRequest
 from gateway.planning.plan import FULL, Plan
 from gateway.planning.planner import FixedPlan
 from gateway.planning.run import Run
-from gateway.state import Context, Evidence, Judgement, Query, Quote, Reply, Verdict
-from gateway.steps.conclusion import conclude
+from gateway.state import Context, Evidence, Judgement, Query, Quote, Reply, Unverified, Verdict
+from gateway.steps.conclusion import CAUTION, REFUSALS, Outcome, conclude, refusal
 from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
+from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.pipelines import clients_of
-from tests.unit.gateway.platform import gateway_before
+from tests.unit.gateway.planning.stage_graphs import LOREGLASS
+from tests.unit.gateway.platform import ask_gateway, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
-
-pytestmark = pytest.mark.anyio
 
 SURE = (0.99, 0.95)
 CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE),))
 QUOTED = Reply("A fact.", 0.9, (Quote(0, "A fact."),))
+LEAST = min(load_thresholds().supported, load_thresholds().judged)
+"""The confidence of an answer that was not checked."""
 
 
 def checking(request: VerifyRequest) -> VerifyReply:
@@ -58,13 +62,15 @@ async def verdict(
     tokens: tuple[float, ...] | None = None,
     plan: Plan = FULL,
     **thresholds: float,
-) -> Verdict | None:
+) -> Verdict:
     reply = replace(QUOTED, token_probabilities=tokens)
     async with clients_of(services) as clients:
         run = Run("t", Deadline.after_ms(20_000), planning=FixedPlan(plan))
         ask = Query("What?", None)
         in_force = load_thresholds().with_overrides(thresholds)
-        return await verify(clients, judge, ask, reply, CONTEXT, run, in_force)
+        verified = await verify(clients, judge, ask, reply, CONTEXT, run, in_force)
+    assert verified is not None
+    return verified
 
 
 @pytest.fixture
@@ -85,13 +91,11 @@ async def test_the_check_that_refused_is_named(
 ) -> None:
     strict.verifier.mood = mood
     outcome = await verdict(strict, None, tokens)
-    assert outcome is not None
     assert outcome.refusal == refusal
     if mood is Mood.CRASHES and refusal is None:
         assert outcome.verification is Verification.UNVERIFIED
-        assert outcome.probability <= min(load_thresholds().supported, load_thresholds().judged)
+        assert outcome.probability <= LEAST
     judged = await verdict(strict, Judge(0.2), tokens if refusal is None else None)
-    assert judged is not None
     assert judged.refusal == "judge"
 
 
@@ -129,7 +133,6 @@ async def test_a_judge_unsure_of_its_own_words_refuses(
 ) -> None:
     strict.verifier.mood = mood
     outcome = await verdict(strict, Judge(Judgement(0.9, (0.25, 0.99))), **thresholds)
-    assert outcome is not None
     assert outcome.refusal == refusal
 
 
@@ -138,18 +141,16 @@ async def test_a_judge_unsure_of_its_own_words_refuses(
 async def test_missing_judge_lowers_the_probability(
     tokens: tuple[float, ...] | None, probability: float
 ) -> None:
-    services, thresholds = FakeServices(), load_thresholds()
+    services = FakeServices()
     services.verifier.reply = VerifyReply(supported=True, probability=probability, checks=[])
     judge, gone = Judge(0.75), Judge(RuntimeError("gone"))
     judged = await verdict(services, judge, tokens)
     unjudged = await verdict(services, gone, tokens)
     left_out = await verdict(services, judge, tokens, plan=Plan(judge=False))
     assert (len(gone.replies), len(judge.replies)) == (1, 1)
-    assert judged is not None
-    least = min(thresholds.supported, thresholds.judged)
-    assert unjudged == Verdict(least, None, Verification.UNVERIFIED)
-    assert left_out == Verdict(least, None, Verification.VERIFIED)
-    assert least < judged.probability
+    assert unjudged == Verdict(LEAST, None, Verification.UNVERIFIED)
+    assert left_out == Verdict(LEAST, None, Verification.VERIFIED)
+    assert judged.probability > LEAST
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,99 @@ async def test_the_default_pipeline_checks_answers_by_evidence_and_not_by_their_
     def written(ask: Query, context: Context) -> Reply:
         return replace(quote_best(ask, context), token_probabilities=(0.99, 0.2))
 
-    async with gateway_before(strict, ScriptedReasoner(say=written)) as world:
-        answer = await world.ask()
+    answer = await ask_gateway(strict, ScriptedReasoner(say=written))
     assert answer.reason is Reason.ANSWERED
     assert answer.verification is Verification.VERIFIED
+
+
+# Unchecked
+
+AWAY = {"unverified": Unverified.SAY}
+
+
+async def ask_unchecked(verifier: Mood = Mood.WORKS, **settings: Any) -> Answer:
+    services = FakeServices()
+    services.verifier.mood = verifier
+    async with gateway_before(services, ScriptedReasoner(), **settings) as world:
+        return await world.ask("How many pages has The Salt Road?", photo=None)
+
+
+async def test_an_unchecked_answer_says_so_and_is_less_confident() -> None:
+    checked = await ask_unchecked(**AWAY)
+    answer = await ask_unchecked(Mood.CRASHES, **AWAY)
+    assert checked.verification is Verification.VERIFIED
+    assert answer.verification is Verification.UNVERIFIED
+    assert answer.answer == f"{checked.answer} {CAUTION}"
+    assert 0 < answer.confidence <= LEAST < checked.confidence
+
+
+async def test_cut_chat_answer_keeps_the_caution_and_the_history_drops_it() -> None:
+    services, question = FakeServices(), "How many pages has The Salt Road?"
+    services.verifier.mood = Mood.CRASHES
+    async with gateway_before(services, ScriptedReasoner(), **AWAY) as world:
+        body = {"model": "loreglass", "messages": [{"role": "user", "content": question}], "max_tokens": 1}
+        chat = (await world.client.post("/v1/chat/completions", json=body)).json()
+        first = await world.ask()
+        await world.ask("How many pages has it?", photo=None, session_id=first.session_id)
+    assert chat["choices"][0]["message"]["content"] == f"The {CAUTION}"
+    (turn,) = world.reasoner.queries[-1].history
+    assert turn.answer == first.answer.removesuffix(f" {CAUTION}")
+
+
+TEA = Outcome("Tea.", Reason.ANSWERED, 0.6, Route.RAG, verification=Verification.VERIFIED)
+
+
+class OutOfTime:
+    """A pipeline that keeps outcomes, and then its time is over."""
+
+    name = "loreglass"
+    stage_graph = LOREGLASS
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        self._outcomes = outcomes
+
+    async def answer(self, ask: Query, run: Run) -> Outcome:
+        for outcome in self._outcomes:
+            run.keep(outcome)
+        raise DeadlineExceeded
+
+
+async def answer_in_hand(unverified: Unverified, *outcomes: Outcome) -> Answer:
+    return await answer_of(execution_of(OutOfTime(*outcomes), unverified=unverified))
+
+
+async def test_answer_in_hand_follows_the_unverified_setting() -> None:
+    answer = await answer_in_hand(Unverified.SAY, TEA)
+    assert (answer.answer, answer.reason) == (f"Tea. {CAUTION}", Reason.ANSWERED)
+    assert answer.verification is Verification.UNVERIFIED
+    refused = await answer_in_hand(Unverified.REFUSE, TEA)
+    assert (refused.answer, refused.reason) == (REFUSALS[Reason.UNSUPPORTED], Reason.UNSUPPORTED)
+
+
+@pytest.mark.parametrize("unverified", list(Unverified))
+async def test_refusal_in_hand_keeps_its_reason(unverified: Unverified) -> None:
+    answer = await answer_in_hand(unverified, refusal(Reason.UNSUPPORTED, Route.RAG))
+    assert answer.reason is Reason.UNSUPPORTED
+    assert (await answer_in_hand(unverified)).reason is Reason.TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reason", "refused_by"),
+    [
+        (None, Reason.ANSWERED, None),
+        ((0.99, 0.95), Reason.ANSWERED, None),
+        ((0.99, 0.0), Reason.UNSUPPORTED, CheckName.TOKEN_MIN.value),
+    ],
+)
+async def test_answer_in_hand_is_unverified(
+    tokens: tuple[float, ...] | None, reason: Reason, refused_by: str | None
+) -> None:
+    run = Run("t", Deadline.after_ms(20_000))
+    reply = Reply(QUOTED.answer, QUOTED.confidence, QUOTED.quotes, token_probabilities=tokens)
+    async with clients_of(FakeServices()) as clients:
+        await verify(clients, Judge(0.9), Query("What?", None), reply, CONTEXT, run, load_thresholds())
+    assert isinstance(run.in_hand, Outcome)
+    assert (run.in_hand.reason, run.in_hand.refused_by) == (reason, refused_by)
+    if reason is Reason.ANSWERED:
+        assert run.in_hand.verification is Verification.UNVERIFIED
+        assert run.in_hand.confidence <= LEAST

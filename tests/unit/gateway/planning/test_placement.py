@@ -24,8 +24,6 @@ from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.series import read
 
-pytestmark = pytest.mark.anyio
-
 BURST_MS = 100.0
 PLAN = PlacementPlan(
     name="l40s",
@@ -180,13 +178,9 @@ class ScriptedClients:
         return self.infos[name]
 
 
-def on_card(service: str, device: str, peak_mib: int) -> Info:
-    return Info(service=service, version="1", engine="x", device=device, memory_peak_mib=peak_mib)
-
-
 async def test_planned_and_peak_memory_are_measured_where_a_service_runs() -> None:
     plan = planned(reranker=ServiceShare(0, 4_000), cropper=ServiceShare(1, 500))
-    clients, registry = ScriptedClients(reranker=on_card("reranker", "cuda:0", 3_000)), CollectorRegistry()
+    clients, registry = ScriptedClients(reranker=info("reranker", "cuda:0", 3_000)), CollectorRegistry()
     watch = PlacementWatch(plan, cast(Services, clients), registry)
     await watch.check(Deadline.after_ms(60_000))
     now = read(generate_latest(registry).decode())
@@ -198,7 +192,7 @@ async def test_planned_and_peak_memory_are_measured_where_a_service_runs() -> No
     assert now.labels(peak_bytes, "service") == {"reranker"}
     cards = []
     for device in ("cuda:1", "cpu", "cuda"):
-        clients.infos = {"reranker": on_card("reranker", device, 7)}
+        clients.infos = {"reranker": info("reranker", device, 7)}
         await watch.check(Deadline.after_ms(60_000))
         cards.append(read(generate_latest(registry).decode()).labels(peak_bytes, "gpu"))
     assert cards == [{"1"}, set(), {"0"}]

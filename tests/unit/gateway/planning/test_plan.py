@@ -153,34 +153,23 @@ def test_cuts_are_taken_back_when_there_is_time_again() -> None:
     assert later.plan == FULL
 
 
-def test_a_slow_stage_costs_what_comes_after_it() -> None:
-    chooser = planner()
-    assert at_admission(chooser, 5_000).cuts == ()
-    for _ in range(50):
-        chooser.estimates.observe(Stage.ANSWER, Work(), 3_500.0, 1)
-    assert names(at_admission(chooser, 5_000).cuts)[-1] == "pocket_draft"
-
-
 def test_under_load_that_slows_the_node_more_is_cut() -> None:
     chooser = planner()
     for _ in range(50):
         chooser.estimates.observe(Stage.ANSWER, Work(), 3_500.0, 8)
         chooser.estimates.observe(Stage.ANSWER, Work(), 950.0, 1)
-    idle, loaded = (chooser.choose(4_000, (), load, False, LOREGLASS) for load in (1, 8))
-    assert len(idle.cuts) < len(loaded.cuts)
+    idle, loaded = (names(chooser.choose(4_000, (), load, False, LOREGLASS).cuts) for load in (1, 8))
+    assert len(idle) < len(loaded)
+    assert "pocket_draft" in loaded
 
 
 def test_a_busy_node_does_not_speculate_and_gives_up_nothing_else() -> None:
-    choice = at_admission(planner(), 10_000, busy=True)
+    chooser = planner()
+    choice = at_admission(chooser, 10_000, busy=True)
     assert not choice.plan.speculate
     assert choice.cuts == ()
     assert choice.plan.judge
-
-
-def test_speculation_costs_no_time_of_its_own() -> None:
-    chooser = planner()
-    sequential = at_admission(chooser, 10_000, busy=True).expected_ms
-    assert at_admission(chooser, 10_000).expected_ms < sequential
+    assert at_admission(chooser, 10_000).expected_ms < choice.expected_ms  # speculation costs no time itself
 
 
 def test_a_search_that_ran_ahead_does_not_hide_the_draft() -> None:

@@ -65,38 +65,33 @@ def planner() -> Planner:
     return Planner(FULL, live)
 
 
-def test_a_node_that_became_busier_is_planned_for_anew() -> None:
+def plan_again(remaining_ms: float, in_flight: int = 1, busy: bool = False) -> LivePlan:
+    """Choose the full plan, and look again after a stage, at a node that has become so."""
     node = Node()
     plan = LivePlan(planner(), LOREGLASS, node)
     plan.revise(5_000, set(), 0.0)
     assert plan.plan == FULL
-    node.in_flight = 4
-    plan.revise(4_900, DONE, 100.0, "ocr")
+    node.in_flight, node.busy = in_flight, busy
+    plan.revise(remaining_ms, DONE, 5_000 - remaining_ms, "ocr")
+    return plan
+
+
+def test_a_node_that_became_busier_is_planned_for_anew() -> None:
+    plan = plan_again(4_900, in_flight=4)
     assert plan.plan != FULL
     assert [trace.load for trace in plan.traces] == [1, 4]
 
 
 def test_a_plan_that_fitted_into_less_stays_without_another_look() -> None:
-    node = Node()
-    plan = LivePlan(planner(), LOREGLASS, node)
-    plan.revise(5_000, set(), 0.0)
-    plan.revise(4_900, DONE, 100.0, "ocr")
-    assert plan.plan == FULL
-    assert len(plan.traces) == 1
+    plan = plan_again(4_900)
+    assert (plan.plan, len(plan.traces)) == (FULL, 1)
 
 
 def test_less_time_than_the_whole_plan_takes_is_noticed() -> None:
-    plan = LivePlan(planner(), LOREGLASS, Node())
-    plan.revise(5_000, set(), 0.0)
-    plan.revise(300, DONE, 4_700.0, "ocr")
+    plan = plan_again(300)
     assert plan.plan != FULL
     assert plan.traces[-1].cuts
 
 
 def test_a_node_that_became_busy_no_longer_speculates() -> None:
-    node = Node()
-    plan = LivePlan(planner(), LOREGLASS, node)
-    plan.revise(5_000, set(), 0.0)
-    node.busy = True
-    plan.revise(4_900, DONE, 100.0, "ocr")
-    assert plan.plan.speculate is False
+    assert plan_again(4_900, busy=True).plan.speculate is False

@@ -20,8 +20,6 @@ from gateway.state import Priority, Sighting
 from gateway.store import MemoryStore
 from tests.unit.gateway.sessions.harness import ManualClock, allowance_of, photo
 
-pytestmark = pytest.mark.anyio
-
 DAY_S = 86_400.0
 KEY, OTHER_KEY = bytes(32), bytes([1]) * 32
 MINE, HERS = MemoryInput(id="m" * 32), MemoryInput(id="h" * 32, place="the harbour")
@@ -92,15 +90,6 @@ async def test_a_full_memory_deletes_its_oldest_entries(
     assert await names(memory) == ["17", "18", "19"]
     with pytest.raises(NotFound):
         await memory.one(MINE.id, "acme", first.id)
-
-
-async def test_a_tenants_allowance_bounds_its_memories(place: Place) -> None:
-    memory = place.memory()
-    for number in range(30):
-        await see(memory, str(number), tenant="small")
-    remaining = await names(memory, tenant="small")
-    assert 1 <= len(remaining) < 20
-    assert remaining[-1] == "29"
 
 
 async def test_a_thumbnail_takes_its_turn_at_the_photo_decoders(place: Place) -> None:

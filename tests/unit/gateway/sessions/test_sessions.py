@@ -12,7 +12,6 @@ import pytest
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
-from bench.ports import free_ports
 from chassis.errors import DependencyUnavailable, PayloadTooLarge, SessionNotFound, TraceNotFound
 from contracts.answer import Trace
 from gateway.planning.prefetch import background_task
@@ -31,9 +30,8 @@ from gateway.serving.stores import (
 from gateway.serving.tenants import PUBLIC
 from gateway.state import Entity, Turn
 from gateway.store import Allowance, ListChange, MemoryStore
+from tests.live import closed_port
 from tests.unit.gateway.sessions.harness import TTL_S, Backend, photo, turn
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
@@ -187,8 +185,7 @@ async def test_invalid_trace_is_deleted() -> None:
 
 
 async def test_a_gateways_own_traces_are_found_while_redis_is_down() -> None:
-    [closed] = free_ports(1)
-    async with aclosing(connect(f"redis://127.0.0.1:{closed}/0")) as client:
+    async with aclosing(connect(closed_port().replace("http", "redis"))) as client:
         traces = Traces(10, RedisStore(client, "trace", TRACE_TTL_S))
         async with background_task(traces.run):
             traces.add(trace(), "acme")

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bench.ports import free_ports
 from chassis.errors import NotFound
 from gateway.speech.servers import AudioSink, words_of
 from gateway.speech.spoken_answers import PATH, SignedSpeechUrls, SoundCache, SpokenText, speakable
 from gateway.state import Priority
 from gateway.store import MemoryStore
+from tests.live import closed_port
 from tests.unit.gateway.executions import wired_gateway
 
 HEARD = {
@@ -80,8 +80,6 @@ def test_what_is_all_marks_takes_no_time(mark: str) -> None:
         assert time.thread_time() - began < 0.15
 
 
-pytestmark = pytest.mark.anyio
-
 SAYING = SpokenText(text="It is 330 metres high.", tenant="anna", priority=Priority.STANDARD)
 
 
@@ -124,8 +122,7 @@ async def test_gateways_that_share_redis_agree_without_a_set_secret_and_others_d
 
 
 async def test_gateways_start_with_a_secret_of_their_own_while_redis_is_away() -> None:
-    [port] = free_ports(1)
-    settings = {"sessions": "redis", "redis_url": f"redis://127.0.0.1:{port}/0"}
+    settings = {"sessions": "redis", "redis_url": closed_port().replace("http", "redis")}
     with capture_logs() as lines:
         async with wired_gateway(**settings) as one, wired_gateway(**settings) as two:
             assert one.signing_secret != two.signing_secret
