@@ -80,7 +80,7 @@ def _row(entry: dict[str, Any], source: str) -> Row:
 
 
 def squad_rows(file: Path, held_out: frozenset[str] = frozenset()) -> Iterator[Row]:
-    """Yield the rows of a file in SQuAD's format."""
+    """Yield the rows of a file in SQuAD's format; a question may have a `subject` besides."""
     for article in json.loads(file.read_text("utf-8"))["data"]:
         if article["title"] in held_out:
             continue
@@ -96,6 +96,7 @@ def squad_rows(file: Path, held_out: frozenset[str] = frozenset()) -> Iterator[R
                     paragraph["context"],
                     tuple(sorted(spans)) if answerable else (),
                     title=article["title"].replace("_", " "),
+                    subject=entry.get("subject", ""),
                     source="squad",
                 )
 
