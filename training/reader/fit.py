@@ -23,8 +23,9 @@ _SAVED_EVERY_S = 120.0
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`batch_tokens`: tokens of a batch with padding. `easier_first`, `easier_again`: shares of the easier
-    rows that come before all others, and among them. `near_misses`: for so many of the answered questions, a
-    passage that search ranks high and that does not answer. `bf16`: autocast.
+    rows that come before all others, and among them. `near_misses`: for so many of the questions, one more
+    passage that search ranks high and that does not answer. `titled`: share of the pages below their title.
+    `bf16`: autocast.
     """
 
     epochs: float = 3.0
@@ -33,6 +34,7 @@ class Plan:
     easier_first: float = 0.5
     easier_again: float = 0.2
     near_misses: float = 0.0
+    titled: float = 0.5
     max_tokens: int = 224
     seed: int = 1
     bf16: bool = False
@@ -45,6 +47,7 @@ SECOND_ROUND = Plan(
     easier_first=0.0,
     easier_again=0.1,
     near_misses=0.5,
+    titled=0.9,
     max_tokens=200,
 )
 """After a first run: passages of a search that only look like an answer, and smaller batches."""
@@ -119,7 +122,7 @@ def schedule(rows: Sequence[Row], tokens: Tokenizer, plan: Plan) -> Iterator[lis
 def _batches(
     rows: Sequence[Row], tokens: Tokenizer, plan: Plan, draw: random.Random
 ) -> Iterator[list[Example]]:
-    examples = [made for row in rows if (made := example(row, tokens, titled=draw.random() < 0.5))]
+    examples = [made for row in rows if (made := example(row, tokens, titled=draw.random() < plan.titled))]
     examples.sort(key=lambda each: len(each.ids) + draw.random())
     batches: list[list[Example]] = []
     for each in examples:

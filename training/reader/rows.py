@@ -6,6 +6,7 @@ and `group`, or JSON in the format of SQuAD 1.1 or 2.0 (Rajpurkar et al., 2016 a
 
 import gzip
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from training.reader.bm25 import Bm25
 
-_NEAR = 5
+_NEAR = 6
 """Passages of a search, of which one is taken."""
 
 SpanPlace = tuple[int, int]
@@ -79,7 +80,7 @@ def _row(entry: dict[str, Any], source: str) -> Row:
 
 
 def squad_rows(file: Path, held_out: frozenset[str] = frozenset()) -> Iterator[Row]:
-    """Yield the rows of a file in SQuAD's format."""
+    """Yield the rows of a file in SQuAD's format; a question may have a `subject` besides."""
     for article in json.loads(file.read_text("utf-8"))["data"]:
         if article["title"] in held_out:
             continue
@@ -95,6 +96,7 @@ def squad_rows(file: Path, held_out: frozenset[str] = frozenset()) -> Iterator[R
                     paragraph["context"],
                     tuple(sorted(spans)) if answerable else (),
                     title=article["title"].replace("_", " "),
+                    subject=entry.get("subject", ""),
                     source="squad",
                 )
 
@@ -103,11 +105,12 @@ def _own_rows(entry: dict[str, Any], source: str) -> Iterator[Row]:
     """Yield the rows of a scene (passages and questions), of a question with its passages, or of a text."""
     for each in questions_of(entry):
         for passage in passages_of(entry):
+            is_page = passage.get("kind", "page") == "page"
             yield Row(
                 each.text,
                 passage["text"],
                 tuple(places(passage["text"], each.accepted)),
-                title=passage.get("title") or "",
+                title=(passage.get("title") or "") if is_page else "",
                 subject=each.subject,
                 source=source,
             )
@@ -143,19 +146,23 @@ def places(text: str, accepted: Sequence[str]) -> Iterator[SpanPlace]:
 
 
 def near_misses(rows: Sequence[Row], share: float, draw: Random) -> Iterator[Row]:
-    """Yield, for a share of the answered rows, their question beside a passage that only looks like it."""
-    answerable = [row for row in rows if row.spans and row.title]
-    passages = sorted({(row.title, row.passage) for row in answerable})
+    """Yield, for a share of the questions, the question beside a passage that only looks like its answer."""
+    golds: dict[tuple[str, str], set[str]] = defaultdict(set)
+    beside: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in rows:
+        if row.title and row.sentence is None:
+            beside[row.question, row.subject].add(row.passage)
+            golds[row.question, row.subject] |= {row.passage[start:end] for start, end in row.spans}
+    passages = sorted({(row.title, row.passage) for row in rows if row.title})
     if not share or not passages:
         return
     search = Bm25([f"{title}\n{text}" for title, text in passages])
-    for row in draw.sample(answerable, int(len(answerable) * share)):
-        golds = [row.passage[start:end] for start, end in row.spans]
+    for question, subject in draw.sample(sorted(golds), int(len(golds) * share)):
+        answers, known = sorted(golds[question, subject]), beside[question, subject]
+        best = (passages[place] for place in search.best(f"{subject} {question}", _NEAR))
         near = [
-            passages[place]
-            for place in search.best(row.question, _NEAR)
-            if not any(True for _ in places(passages[place][1], golds))
+            each for each in best if each[1] not in known and not any(True for _ in places(each[1], answers))
         ]
         if near:
             title, text = draw.choice(near)
-            yield Row(row.question, text, title=title, subject=row.subject, source="near-misses")
+            yield Row(question, text, title=title, subject=subject, source="near-misses")

@@ -53,11 +53,12 @@ def _squad_tasks(file: Path, limit: int, depth: int, draw: Random) -> list[Readi
         answers[row.passage].update(row.passage[start:end] for start, end in row.spans[:1])
     tasks = []
     for row in draw.sample(rows, min(limit, len(rows))):
-        best = [paragraphs[place] for place in search.best(row.question, depth)]
+        best = [paragraphs[place] for place in search.best(f"{row.subject} {row.question}", depth)]
         golds = tuple(row.passage[start:end] for start, end in row.spans)
         others = {answer for _, text in best for answer in answers[text]} - set(golds)
         passages = tuple(Passage(chunk, title) for title, text in best for chunk in chunk_text(text))
-        tasks.append(ReadingTask(row.question, None, golds, passages, tuple(sorted(others)), file.stem))
+        subject = row.subject or None
+        tasks.append(ReadingTask(row.question, subject, golds, passages, tuple(sorted(others)), file.stem))
     return tasks
 
 

@@ -19,6 +19,9 @@ _REPEATED_POINT = re.compile(r",\s*([,.;:!?])")
 _CLAUSE_END = re.compile(
     r"\s*[;:|–—]\s+|,\s+(?=(?:and|but|or|while|whereas|although|which|who|where|when|because|so)\b)"
 )
+_COMMA = re.compile(r",\s+")
+_PAUSE = re.compile(r"[;:|–—]\s+")
+_PREDICATE_END = re.compile(r"\s+(?=and\s+(?:is|are|was|were|has|have|had|can|may|must|will)\b)")
 _PHRASE_END = re.compile(
     r",\s+|\s+(?=(?:(?:(?:in|of|to|at|on|by|for|from|with|within|through|under|during)\s+)?which|who|because|while|whereas|although|where|when|since|until|unless|after"
     r"|before|if|though|due to|despite)\b)"
@@ -26,11 +29,16 @@ _PHRASE_END = re.compile(
 """Where the beginning of a sentence may end, too: "body, within which" ends after "body"."""
 _RELATIVE = re.compile(r",\s+(?:which|who|whose|where|when)\b[^,;:]{1,150},(?=\s)")
 """A relative clause inside a sentence, which stays whole without it."""
+_LISTED = re.compile(r"[A-Z\d]|(?:and|or|but|although|because|our|the|an?)\b")
 _PREDICATE = re.compile(r"([^,;:]{1,80}),\s+(?:which|who)\s+([^,;:]{1,150}),")
 """A subject and what a relative clause says of it: "The duchy, which began in 911, was …"."""
-_JOINING = re.compile(r"(?:and|but|so|while|whereas)\s+", re.IGNORECASE)
+_PRESENT = re.compile(r"\w{2,}[^\Ws]s\s+(?:a|an|the|from|in|on|at|to|by|with)\b")
+"""What may be a verb: "comes from"."""
+_JOINING = re.compile(r"\A(?:and|but|so|while|whereas)\s+", re.IGNORECASE)
+_DANGLING = re.compile(r"\b(?:and|or|but|as|of|to|by|in|on|at|for|from|with|the|an?)\Z", re.IGNORECASE)
+"""What no clause ends with."""
 _VERB = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|could|will|would|may|must|does|do|did|became|began|made|took|led|"
+    r"\b(?:is|are|was|were|been|has|have|had|can|could|will|would|may|must|does|do|did|became|began|made|took|led|"
     r"held|won|wrote|built|gave|said|went|came|left|ran|rose|fell|\w{2,}ed)\b"
 )
 """What a cut sentence must have to be more than a fragment: the commonest verbs."""
@@ -38,7 +46,7 @@ _PAUSE_BEFORE = re.compile(r"[,;:|–—]\s+")
 _JOINED = re.compile(r"\A(?:(?:and|but|or|so|that|which|who|with|by|on|at|of|in|for)\s+)*", re.IGNORECASE)
 """What a phrase does not begin with."""
 _VERB_BEFORE = re.compile(
-    rf"{_VERB.pattern}\s+(?!not\b|never\b)(?:(?:out|up|off|down|back|him|them|it)\s+)?|[;:|–—]\s+"
+    rf"{_VERB.pattern}\s+(?!not\b|never\b|been\b)(?:(?:out|up|off|down|back|him|them|it)\s+)?|[;:|–—]\s+"
 )
 _LIST = re.compile(r",\s+(?:and|or)\b")
 _FAR = 200
@@ -59,7 +67,7 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     wanted, sentence = _plain(span), _SPACE.sub(" ", sentence)
     readings = (sentence, _IN_BRACKETS.sub(r", \1, ", sentence), span)
     whole = next((plain for plain in map(_plain, readings) if wanted in plain), wanted)
-    bare = _RELATIVE.sub(lambda aside: aside[0] if wanted in aside[0] else "", whole)
+    bare = _RELATIVE.sub(lambda aside: aside[0] if wanted in aside[0] else _left_of(aside), whole)
     clauses = (clause for reading in (whole, bare) for clause in _clauses(reading) if wanted in clause)
     clause = next(filter(_is_short, (_name_subject(clause, subject) for clause in clauses)), None)
     if clause is None:
@@ -94,7 +102,7 @@ def _phrase(sentence: str, wanted: str, most: int) -> str:
     ends = [each.start() if each else len(sentence) for each in pauses]
     before = [_JOINED.sub("", sentence[each:start]) for each in starts]
     parts = (f"{words}{sentence[start:each]}".strip() for words in before for each in ends)
-    return next((part for part in parts if len(part.split()) <= most), wanted)
+    return next((part for part in parts if len(part.split()) <= most and not _DANGLING.search(part)), wanted)
 
 
 def speak_attribute(sentence: str, span: str, name: str) -> str:
@@ -123,23 +131,37 @@ def as_sentence(text: str) -> str:
 
 
 def _clauses(sentence: str) -> Iterator[str]:
-    """Yield the sentence, its beginnings, longest first, and its clauses with a subject of their own."""
+    """Yield the sentence, its beginnings and its clauses with a subject of their own.
+
+    Of the beginnings first those that end where a clause ends, as "if", "until" or "who" may be a condition.
+    """
     yield sentence
     ends = [*(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), len(sentence))]
-    pauses = {end for end, _ in ends} | {match.start() for match in _PHRASE_END.finditer(sentence)}
     verb = _VERB.search(_RELATIVE.sub(lambda aside: " " * len(aside[0]), sentence))
     least = verb.end() if verb else len(sentence) + 1
     words = islice(_WORD.finditer(sentence), MOST_SPOKEN, None)
     most = next((word.start() for word in words), len(sentence))
-    yield from (sentence[:end] for end in sorted(pauses, reverse=True) if least <= end <= most)
+    for kind in (_CLAUSE_END, _PREDICATE_END, _COMMA, _PHRASE_END):
+        pauses = [match.start() for match in kind.finditer(sentence, 0, most) if match.start() >= least]
+        yield from (part for end in reversed(pauses) if _is_whole(part := sentence[:end]))
     predicate = _PREDICATE.match(sentence)
-    if predicate and not _VERB.search(predicate[1]):
+    if predicate and not (_VERB.search(predicate[1]) or _PRESENT.search(predicate[1])):
         yield f"{predicate[1]} {predicate[2]}"
     for (_, start), (end, _) in pairwise(ends):
         clause = _JOINING.sub("", sentence[start:end], count=1)
         first = clause.partition(" ")[0]
         if (first.casefold() in _SUBJECTS or first[:1].isupper()) and _VERB.search(clause):
             yield clause
+
+
+def _left_of(aside: re.Match[str]) -> str:
+    """Return what stays of a relative clause: a comma in a list, nothing before the verb."""
+    return "," if _LISTED.match(aside.string, aside.end() + 1) else ""
+
+
+def _is_whole(beginning: str) -> bool:
+    """Return whether a sentence may end like this: a verb since the last pause, and no word left hanging."""
+    return bool(_VERB.search(_PAUSE.split(beginning)[-1])) and not _DANGLING.search(beginning)
 
 
 def _is_short(text: str) -> bool:

@@ -206,6 +206,53 @@ def test_a_relative_clause_is_left_out_where_the_sentence_is_too_long_with_it() 
     assert text.startswith("The Duchy of Normandy was established by the treaty between King Charles III and")
 
 
+@pytest.mark.parametrize(
+    ("sentence", "span", "spoken"),
+    [
+        (
+            "Programs were punched on teleprinter tape and could from 1957 be written in a notation that was "
+            "invented by Jean Calloway in which instructions look like sentences.",
+            "Jean Calloway",
+            "Programs were punched on teleprinter tape and could from 1957 be written in a notation that was "
+            "invented by Jean Calloway.",
+        ),
+        (
+            "The tools for the wheelhouse cost £390 and may be borrowed for three days at a time; the deposit "
+            "of £20 is lost if one comes back dirty or late.",
+            "three days",
+            "The tools for the wheelhouse cost £390 and may be borrowed for three days at a time.",
+        ),
+        (
+            "A chapel that was built on the field at the expense of the miller Agathe Roth fell in 1731; the "
+            "present obelisk, the work of the sculptor Bruno Keel, is younger.",
+            "1731",
+            "A chapel that was built on the field at the expense of the miller Agathe Roth fell in 1731.",
+        ),
+        (
+            "The mill was closed with planks for fourteen years and rebuilt in paler stone, but the old wheel, "
+            "of which nobody knew the owner, stayed where it was.",
+            "paler stone",
+            "The mill was closed with planks for fourteen years and rebuilt in paler stone.",
+        ),
+        (
+            "Its nickname comes from Eleanor Harcombe of Wexcombe, who bought it in 1829 with the money from "
+            "the sale of a brewery, and who played it every evening.",
+            "a brewery",
+            "The cello: bought it in 1829 with the money from the sale of a brewery.",
+        ),
+        (
+            "Five are coming: Miss Abara, who leads the trip, Mr Quill, Mrs Sandoval, Kit Marlowe and Dr Finch, "
+            "a father who is a geologist and has been here before with others.",
+            "Mr Quill",
+            "Five are coming: Miss Abara, Mr Quill, Mrs Sandoval, Kit Marlowe and Dr Finch, a father who is a "
+            "geologist.",
+        ),
+    ],
+)
+def test_a_long_sentence_ends_where_what_it_says_is_whole(sentence: str, span: str, spoken: str) -> None:
+    assert speak(sentence, span, None, "The cello") == spoken
+
+
 def test_a_phrase_without_a_verb_is_not_taken_for_a_clause() -> None:
     sentence = (
         "In 2006, a toxic spill off the coast of Africa, from a European ship with waste of many kinds in "
