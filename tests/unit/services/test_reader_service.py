@@ -217,8 +217,8 @@ def test_a_relative_clause_is_left_out_where_the_sentence_is_too_long_with_it() 
             "invented by Jean Calloway.",
         ),
         (
-            "The tools for the wheelhouse cost £390 and may be borrowed for three days at a time; the deposit "
-            "of £20 is lost if one comes back dirty or late.",
+            "The tools for the wheelhouse cost £390 and may be borrowed for three days at a time; the "
+            "deposit of £20 is lost if one comes back dirty or late.",
             "three days",
             "The tools for the wheelhouse cost £390 and may be borrowed for three days at a time.",
         ),
@@ -229,8 +229,8 @@ def test_a_relative_clause_is_left_out_where_the_sentence_is_too_long_with_it() 
             "A chapel that was built on the field at the expense of the miller Agathe Roth fell in 1731.",
         ),
         (
-            "The mill was closed with planks for fourteen years and rebuilt in paler stone, but the old wheel, "
-            "of which nobody knew the owner, stayed where it was.",
+            "The mill was closed with planks for fourteen years and rebuilt in paler stone, but the old "
+            "wheel, of which nobody knew the owner, stayed where it was.",
             "paler stone",
             "The mill was closed with planks for fourteen years and rebuilt in paler stone.",
         ),
@@ -241,11 +241,11 @@ def test_a_relative_clause_is_left_out_where_the_sentence_is_too_long_with_it() 
             "The cello: bought it in 1829 with the money from the sale of a brewery.",
         ),
         (
-            "Five are coming: Miss Abara, who leads the trip, Mr Quill, Mrs Sandoval, Kit Marlowe and Dr Finch, "
-            "a father who is a geologist and has been here before with others.",
+            "Five are coming: Miss Abara, who leads the trip, Mr Quill, Mrs Sandoval, Kit Marlowe and Dr "
+            "Finch, a father who is a geologist and has been here before with others.",
             "Mr Quill",
-            "Five are coming: Miss Abara, Mr Quill, Mrs Sandoval, Kit Marlowe and Dr Finch, a father who is a "
-            "geologist.",
+            "Five are coming: Miss Abara, Mr Quill, Mrs Sandoval, Kit Marlowe and Dr Finch, a father who is "
+            "a geologist.",
         ),
     ],
 )
