@@ -30,6 +30,7 @@ _CELL_GAP = 0.3
 _MOST = 0.6
 _BULLET_GAP = 3.0
 """The largest gap between a bullet and its item."""
+_POINTS = re.compile(r"[.,;:!?)\]»”]{1,3}")
 NUMBER = re.compile(r"\d{1,3}[.)]")
 BULLET = re.compile(r"[•◦▪▫■□●○‣⁃∙·–—*-]|[\uf0a7\uf0b7\uf0d8]")
 
@@ -99,10 +100,10 @@ def lines_of(text_page: ctypes.c_void_p) -> list[Line]:
     widest = _CELL_GAP if sum(spaces) > _MOST * len(spaces) else _WIDE_GAP
     lines: list[list[Word]] = []
     for word in (each for each in words if each.angle == angle):
-        if lines and _is_raised(lines[-1][-1], word):
-            last = lines[-1][-1]
-            lines[-1][-1] = replace(last, pieces=(*last.pieces, (word.text, True)), right=word.right)
-        elif lines and _goes_on(lines[-1][-1], word, widest):
+        last = lines[-1][-1] if lines else word
+        if lines and ((is_raised := _is_raised(last, word)) or _is_point(last, word)):
+            lines[-1][-1] = replace(last, pieces=(*last.pieces, (word.text, is_raised)), right=word.right)
+        elif lines and _goes_on(last, word, widest):
             lines[-1].append(word)
         else:
             lines.append([word])
@@ -114,6 +115,12 @@ def _is_raised(last: Word, word: Word) -> bool:
     """Return whether a word is a raised part of the one before it."""
     near = abs(word.left - last.right) < last.size / 4
     return near and word.size < _SMALL * last.size and _RAISED < (word.y - last.y) / last.size < 1
+
+
+def _is_point(last: Word, word: Word) -> bool:
+    """Return whether a word is the full stop or comma of the one before, where pdfium put a space between."""
+    near = abs(word.left - last.right) < last.size / 4 and abs(word.y - last.y) < last.size / 4
+    return near and not word.is_spaced and _POINTS.fullmatch(word.text) is not None
 
 
 def _goes_on(last: Word, word: Word, widest: float) -> bool:
