@@ -58,11 +58,12 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """What an app knows about a caller before it reads the request's body.
+    """What an app may ask about the caller of a request before it reads the body.
 
-    `tenant_of`: empty without a valid key. `sees_tenants`: whether metrics may name them. `upload_share`: of
-    the room for bodies, that one tenant may have. `name_scopes`: they say on whose behalf they ask
-    (`chassis.scope`); not where callers are strangers.
+    `check`: raises the error that refuses the request. `tenant_of`: the tenant; empty without a valid key.
+    `sees_tenants`: whether metrics for this caller may name tenants. `upload_share`: of the room for bodies,
+    the most that one tenant may use. `name_scopes`: callers may name the tenant that they ask for
+    (`chassis.scope`); only for services, whose callers are our own.
     """
 
     tenant_of: Callable[[Scope], str] = lambda _: ""

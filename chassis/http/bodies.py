@@ -55,14 +55,15 @@ def takes_json(limits: JsonLimits, *, or_form: bool = False) -> Callable[[Handle
     return declare
 
 
-def _bounded(request: Request, handler: Callable[..., Any]) -> Receive:
-    """Return the request's `receive`, which counts every body but a form's as JSON by the route's limits.
+def _receive_within_limits(request: Request, handler: Callable[..., Any]) -> Receive:
+    """Return a `receive` that counts every body but a form's as JSON, by the limits of the route.
 
-    It holds no reference to a request that keeps the body: cycles are collected late.
+    `request` must not be the one that reads the body: the two would refer to each other, and the body would
+    stay in memory until the garbage collector finds them.
     """
     receive, first, shape = request.receive, True, None
 
-    async def receive_bounded() -> Message:
+    async def receive_counting() -> Message:
         nonlocal first, shape
         message = await receive()
         if message.get("body"):
@@ -72,7 +73,7 @@ def _bounded(request: Request, handler: Callable[..., Any]) -> Receive:
                 shape.feed(message["body"])
         return message
 
-    return receive_bounded
+    return receive_counting
 
 
 def _shape_of(request: Request, handler: Callable[..., Any]) -> JsonShape | None:
@@ -121,13 +122,13 @@ class _StrictRequest(Request):
 
 
 class _StrictRoute(APIRoute):
-    """Limits what its handler reads, also through FastAPI, which reads JSON as strictly as we do."""
+    """A route whose body is within limits, and whose JSON FastAPI reads as strictly as we do."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
         async def handle_strictly(request: Request) -> Response:
-            return await handle(_StrictRequest(request.scope, _bounded(request, self.endpoint)))
+            return await handle(_StrictRequest(request.scope, _receive_within_limits(request, self.endpoint)))
 
         return handle_strictly
 

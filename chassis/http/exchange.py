@@ -104,7 +104,7 @@ class ExchangeMiddleware:
         traced = exchange_span(self._metrics.service, method, exchange.caller, at_the_edge=at_the_edge)
         with nullcontext(INVALID_SPAN) if scope["path"] in _UNTRACED else traced as exchange.span:
             try:
-                await self._run(scope, receive, _traced(send, exchange), exchange)
+                await self._run(scope, receive, _with_trace_id(send, exchange), exchange)
             finally:
                 if exchange.upload is not None:
                     exchange.upload.close()
@@ -224,17 +224,17 @@ def _tell(span: Span, scope: Scope, route: str, status: int, problem: str) -> No
         mark_failed(span, problem or str(status))
 
 
-def _traced(send: Send, exchange: _Exchange) -> Send:
+def _with_trace_id(send: Send, exchange: _Exchange) -> Send:
     """Return `send` that adds the trace id to the reply's headers and notes its status."""
 
-    async def send_traced(message: Message) -> None:
+    async def send_with_trace_id(message: Message) -> None:
         if message["type"] == "http.response.start":
             exchange.status = message["status"]
             trace = (_TRACE, exchange.trace_id.encode())
             message = {**message, "headers": [*message.get("headers", []), trace]}
         await send(message)
 
-    return send_traced
+    return send_with_trace_id
 
 
 def _begin(scope: Scope, trust_remote_sampling: bool) -> _Exchange:

@@ -15,6 +15,7 @@ from chassis.vectors.port import (
     Fields,
     Prefetch,
     ScoredPoint,
+    SparseVector,
     StoredPoint,
     Vector,
     sort_fused,
@@ -269,7 +270,7 @@ class ServerStore:
     def search(
         self, name: str, vector: str, query: Vector, limit: int, *, exact: bool = False
     ) -> list[ScoredPoint]:
-        params = models.SearchParams(exact=True) if exact else self._params
+        params = models.SearchParams(exact=True) if exact else self._params_for(query)
         client, timeout = (self._patient, PATIENT_S) if exact else (self._client, None)
         return query_points(
             client,
@@ -294,7 +295,7 @@ class ServerStore:
                     query=server_vector(query),
                     using=vector,
                     limit=depth,
-                    params=self._params,
+                    params=self._params_for(query),
                 )
                 for vector, query in prefetches
             ],
@@ -327,6 +328,9 @@ class ServerStore:
         self._copying.close()
         self._client.close()
         self._patient.close()
+
+    def _params_for(self, query: Vector) -> models.SearchParams | None:
+        return None if isinstance(query, SparseVector) else self._params
 
 
 def _schema_metadata(schema: CollectionSchema) -> dict[str, Any]:

@@ -118,7 +118,10 @@ class Signals:
 
 
 _COLUMNS = tuple(field.name for field in fields(Signals) if field.name != "in_force")
-_MEASURED = _COLUMNS[_COLUMNS.index("draft_confidence") : _COLUMNS.index("citable")]
+_MEASURED = (
+    "draft_confidence", "p_direct", "answer_confidence", "token_min", "token_mean",
+    "support", "evidence_support", "judged", "judge_token_min", "judge_token_mean",
+)  # fmt: skip
 """The gateway's signals that thresholds are held against, or that say what they are."""
 
 

@@ -150,11 +150,13 @@ def span_report(run: JudgedRun) -> SpanReport | None:
 def _outcomes(given: pd.DataFrame, every: Outcomes) -> Outcomes:
     """Return the outcomes if these answers were given. `every`: of all questions."""
     judged = [
-        (bool(has), Verdict(verdict).points) for has, verdict in given[["answerable", "verdict"]].values
+        (bool(answerable), Verdict(verdict).points)
+        for answerable, verdict in given[["answerable", "verdict"]].values
     ]
-    has = sum(answerable for answerable, _ in judged)
-    refused = [(True, 0.0)] * (every.answerable - has)
-    return outcomes([*judged, *refused, *[(False, 0.0)] * (every.unanswerable - len(judged) + has)])
+    answerable = sum(each for each, _ in judged)
+    refused = [(True, 0.0)] * (every.answerable - answerable)
+    refused += [(False, 0.0)] * (every.unanswerable - (len(judged) - answerable))
+    return outcomes(judged + refused)
 
 
 def show(name: str, report: SpanReport, console: Console) -> None:

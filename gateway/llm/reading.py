@@ -115,7 +115,8 @@ def judgement_of(completion: Completion[str], after_reason: bool = False) -> Jud
         text = last.group()
         tokens = tuple(token for token in tokens[::-1] if _yes_or_no(token.token) is not None)
     shares = {True: 0.0, False: 0.0, None: 0.0}
-    for word in [token for token in tokens if _WORD.search(token.token)][:1]:
+    word = next((token for token in tokens if _WORD.search(token.token)), None)
+    if word is not None:
         others = (other for other in word.top_logprobs or () if other.token != word.token)
         for choice in (word, *others):
             shares[_yes_or_no(choice.token)] += choice.probability
@@ -128,7 +129,9 @@ def judgement_of(completion: Completion[str], after_reason: bool = False) -> Jud
 def _yes_or_no(text: str) -> bool | None:
     """Return what a word or the beginning of one means: "Yes", "Y", "no", "Not"."""
     match = _WORD.search(text)
-    word = match.group().casefold() if match else "?"
+    if match is None:
+        return None
+    word = match.group().casefold()
     return True if "yes".startswith(word) else False if word.startswith("n") else None
 
 

@@ -14,8 +14,6 @@ from gateway.state import Priority
 from gateway.thresholds import Risk
 from tests.deploy.operating import Operated, operated
 
-pytestmark = pytest.mark.anyio
-
 LIMITS = '[[tenant]]  # a note\nname = "acme"\nin_flight = 3\n'
 
 

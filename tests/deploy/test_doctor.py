@@ -22,8 +22,6 @@ from deploy.settings import PocketSettings
 from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE
 from gateway.planning.latencies import VlmSpeed
 
-pytestmark = pytest.mark.anyio
-
 SLOW = VlmSpeed(vision_ms=2_000, prefill_ms_per_1k=500, decode_ms_per_token=30)
 
 

@@ -13,8 +13,6 @@ from loreglass_client import AsyncLoreglass, LoreglassError
 from tests.deploy.operating import Operated, cover, operated
 from tests.deploy.test_operator import MILL
 
-pytestmark = pytest.mark.anyio
-
 PAGES, IMAGES = "/v1/documents/pages", "/v1/documents/images"
 
 

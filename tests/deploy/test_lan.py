@@ -109,7 +109,6 @@ def test_few_invitations_are_open_at_one_time(tmp_path: Path) -> None:
     invitations.accept(tokens[1])
 
 
-@pytest.mark.anyio
 async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +152,6 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
     assert joined.json()["key"] not in str(lines)
 
 
-@pytest.mark.anyio
 async def test_a_platform_for_this_machine_alone_says_how_to_open_it(tmp_path: Path) -> None:
     settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path)
     async with platform(settings) as running, httpx.AsyncClient(base_url=running.gateway_url) as here:

@@ -21,8 +21,6 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from mcp import Client, StdioServerParameters
 
-pytestmark = pytest.mark.anyio
-
 ROOT = Path(__file__).resolve().parents[2]
 THING = "Kelasta Cherry Honey Granola"  # as is printed on it
 PAGE = "# The Old Mill\n\nThe Old Mill was built in 1887 by Ada Brook."

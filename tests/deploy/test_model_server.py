@@ -29,8 +29,6 @@ from loreglass_client import AsyncLoreglass
 from tests.posters import photo
 from tests.scripted_http import Scripted, ScriptedHttp
 
-pytestmark = pytest.mark.anyio
-
 LAPTOP = VlmSpeed(vision_ms=4_000, prefill_ms_per_1k=5_000, decode_ms_per_token=80)
 DESKTOP = VlmSpeed(vision_ms=150, prefill_ms_per_1k=50, decode_ms_per_token=15)
 

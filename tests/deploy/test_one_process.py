@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SERVICES = sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
 
 
-@pytest.mark.anyio
 async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_path: Path) -> None:
     settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path)
     with capture_logs() as lines:
@@ -29,7 +28,6 @@ async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_pat
     assert line["services"] == running.service_urls
 
 
-@pytest.mark.anyio
 async def test_service_ports_refuse_writes_without_the_token_that_only_this_user_can_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

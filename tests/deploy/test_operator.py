@@ -19,8 +19,6 @@ from deploy import indexing
 from deploy.uploads import Uploads
 from tests.deploy.operating import Limits, Operated, cover, operated, tiny_world
 
-pytestmark = pytest.mark.anyio
-
 MILL = b"# The Old Mill\n\nThe Old Mill was built in 1887 by Ada Brook.\n"
 ROUTES = ("GET /operator/photos", "GET /operator/pages", "GET /operator/uploads", "GET /operator/job")
 ROUTES += ("POST /operator/uploads", "POST /operator/job", "DELETE /operator/uploads")

@@ -17,7 +17,7 @@ from loreglass_client.models import CitationKind, Reason
 from tests.journey.deployments import SERVICES, Deployment
 from tests.journey.outcomes import DEADLINE_MS, Outcome, Outcomes, converse
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def right_ones(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -26,8 +26,6 @@ from gateway.settings import GatewaySettings
 from tests.live import live, served
 from tests.unit.chassis.pictures import encoded
 
-pytestmark = pytest.mark.anyio
-
 PATIENCE_MS = 30_000
 
 

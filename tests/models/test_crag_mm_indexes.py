@@ -45,7 +45,6 @@ def write_index(
     collection.add(embeddings=embeddings, ids=list(ids), metadatas=list(metadatas))
 
 
-@pytest.mark.anyio
 async def test_web_index_is_searched_by_its_own_vectors(tmp_path: Path) -> None:
     weights = tiny_bge(tmp_path / "bge-tiny")
     model = BgeModel(str(weights), CPU, Pooling.MEAN)
@@ -78,7 +77,6 @@ async def test_web_index_is_searched_by_its_own_vectors(tmp_path: Path) -> None:
     assert [each[0]["snippet"] for each in hits] == ["A snippet.", "The whole page.", "A snippet."]
 
 
-@pytest.mark.anyio
 async def test_image_index_is_searched_by_its_own_vectors(clip: "TinyClip", tmp_path: Path) -> None:
     photos = [picture(name, 120) for name in KINDS]
     encoder = ClipEncoder(str(clip.folder), CPU)

@@ -172,7 +172,6 @@ def test_bfloat16_computes_but_coordinates_stay_exact(folder: Path) -> None:
     assert np.isfinite(seen.scores).all()
 
 
-@pytest.mark.anyio
 async def test_the_service_does_not_start_with_a_wrong_folder(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match=r"could not start: .*'grounding-dino' is needed"):
         async with live(create_app(settings(tmp_path))):

@@ -207,7 +207,6 @@ def test_text_vector_is_batch_independent_and_long_text_is_cut(clip: TinyClip) -
     assert np.abs(together[-1] - reference_text_vectors(clip.reference, (long,))[0]).max() < 1e-5
 
 
-@pytest.mark.anyio
 async def test_texts_find_the_pictures_that_the_model_has_nearest(clip: TinyClip, tmp_path: Path) -> None:
     things = {name: picture(name, 240) for name in KINDS}
     async with live(create_app(settings(clip, tmp_path))) as client:

@@ -316,7 +316,6 @@ def _body(question: str, top_n: int = 3) -> dict[str, Any]:
     return {"question": question, "passages": [{"text": text} for text in TEXTS], "top_n": top_n}
 
 
-@pytest.mark.anyio
 async def test_the_service_reads_as_the_engine_does(bert_folder: Path) -> None:
     bare = _served(bert_folder).read(Query(QUESTION), _passages(TEXTS), 3)
     async with live(create_app(_settings(bert_folder))) as client:

@@ -128,7 +128,6 @@ def test_the_loaded_head_gives_equation_2_with_blip2s_own_states(
     parity("reranker, coarse head", "Blip2 layers, matmul", np.abs(np.array(result) - direct.numpy()).max())
 
 
-@pytest.mark.anyio
 async def test_the_service_ranks_by_the_head_and_its_threshold(
     run: RunFolder, saved: Path, tmp_path: Path
 ) -> None:

@@ -35,8 +35,6 @@ from tests.unit.gateway.fakes import AUTHOR, BOOK
 from training.heads.domain_router import CHECKPOINT, train_domain_router
 from training.heads.settings import DomainRouterConfig, Recipe
 
-pytestmark = pytest.mark.anyio
-
 PAGE = f"<html><body><article><h1>{BOOK}</h1><p>{AUTHOR} He wrote it in 1987.</p></article></body></html>"
 
 

@@ -8,7 +8,7 @@ from tests.real_models.__main__ import QUESTIONS, chosen_questions
 from tests.real_models.comparison import ALONE, System, compare
 from tests.real_models.llama import CACHE, server_binary, serving
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 MODEL = CACHE / "SmolLM2-135M-Instruct.Q4_1.gguf"
 COUNT, UNANSWERABLE = 10, 3
 

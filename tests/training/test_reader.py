@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from services.reader.engine import Passage
 from tests.models.tiny_bge import tiny_bge
 from training import cli, onnx_export
 from training import onnx_export as exported
+from training.reader.rows import Row, near_misses, read_rows
 from training.reader.tasks import read_tasks
 
 COLOURS = ("red", "blue", "green", "old")
@@ -88,6 +90,40 @@ def test_tasks_have_the_passages_that_are_read_and_answers_to_other_questions(tm
     scene = next(each for each in read_tasks(rows(tmp_path), 99, 5, seed=1) if each.golds == ("red",))
     assert str(scene.subject).startswith("tower")
     assert scene.passages == (Passage(scene.passages[0].text, "tower"),)
+
+
+def test_a_subject_finds_the_passages_of_a_question_that_does_not_name_its_thing(tmp_path: Path) -> None:
+    content = json.loads(squad(tmp_path).read_text("utf-8"))
+    question = content["data"][0]["paragraphs"][0]["qas"][1]
+    question |= {"question": "how tall is it ?", "subject": "harbour"}
+    (tmp_path / "named.json").write_text(json.dumps(content), "utf-8")
+    (task,) = (each for each in read_tasks(tmp_path / "named.json", 2, 1, seed=1) if not each.golds)
+    assert (task.subject, [each.text for each in task.passages]) == (
+        "harbour",
+        ["the harbour is blue and old ."],
+    )
+
+
+def test_a_near_miss_is_a_like_passage_that_is_not_the_questions_and_does_not_answer() -> None:
+    mill, tower, dam = "The mill is red.", "The tower is 9 m tall.", "The dam is 9 m tall and red."
+    asked = [
+        Row("How tall is the mill?", mill, title="Mill"),
+        Row("How tall is the tower?", tower, spans=((13, 16),), title="Tower"),
+        Row("Is the dam tall?", dam, sentence=(0, 28), title="Dam"),
+    ]
+    made = list(near_misses(asked, 1.0, Random(1)))
+    assert {each.question for each in made} == {"How tall is the mill?", "How tall is the tower?"}
+    assert not any(each.has_answer for each in made)
+    passages = {each.question: each.passage for each in made}
+    assert passages["How tall is the mill?"] in (tower, dam)
+    assert passages["How tall is the tower?"] == mill  # the dam's passage has "9 m" too
+
+
+def test_only_pages_are_read_below_their_title(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    passages = [{"text": "red", "title": "Mill", "kind": kind} for kind in ("page", "attribute", "photo")]
+    file.write_text(json.dumps({"question": "colour?", "answers": ["red"], "passages": passages}), "utf-8")
+    assert [row.title for row in read_rows([file])] == ["Mill", "", ""]
 
 
 MAX_TOKENS = 32

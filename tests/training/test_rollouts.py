@@ -178,7 +178,7 @@ def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: P
     (question,) = questions(tmp_path / "data", 1)
     config = grpo_config(tmp_path / "data", weights)
     chats = Chats(load(config.model).processor)
-    nobody = GatewaySettings(
+    unreachable = GatewaySettings(
         **{
             f"{name}_url": "http://127.0.0.1:9"
             for name in ("image_search", "text_search", "cropper", "reranker")
@@ -186,7 +186,7 @@ def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: P
     )
     writer = Scripted(chats, PLAN, KNOWLEDGE)
     with pytest.raises(ServicesDown, match="image_search"):
-        roll_out(config, nobody, chats, writer, [question])
+        roll_out(config, unreachable, chats, writer, [question])
     assert [ask.frozen for ask in writer.asks] == [
         False,
         True,

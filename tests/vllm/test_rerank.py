@@ -12,8 +12,6 @@ from tests.live import live
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving
 
-pytestmark = pytest.mark.anyio
-
 # How vLLM turns the yes/no language model into a classifier (its documentation of Qwen3-Reranker).
 OVERRIDES = {
     "architectures": ["Qwen3ForSequenceClassification"],

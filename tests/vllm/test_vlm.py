@@ -30,7 +30,6 @@ from tests.unit.chassis.pictures import encoded
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving_preset
 
-pytestmark = pytest.mark.anyio
 MINUTE = 60_000
 ROOT = Path(__file__).resolve().parents[2]
 OLDER_METRICS = {"vllm:gpu_cache_usage_perc", "vllm:time_per_output_token_seconds_bucket"}

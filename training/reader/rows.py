@@ -146,7 +146,10 @@ def places(text: str, accepted: Sequence[str]) -> Iterator[SpanPlace]:
 
 
 def near_misses(rows: Sequence[Row], share: float, draw: Random) -> Iterator[Row]:
-    """Yield, for a share of the questions, the question beside a passage that only looks like its answer."""
+    """Yield, for a share of the questions, the question beside a passage that only looks like an answer.
+
+    It is none of the passages that the question has among `rows`, and holds none of its answers.
+    """
     golds: dict[tuple[str, str], set[str]] = defaultdict(set)
     beside: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in rows:

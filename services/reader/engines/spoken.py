@@ -20,7 +20,7 @@ _CLAUSE_END = re.compile(
     r"\s*[;:|–—]\s+|,\s+(?=(?:and|but|or|while|whereas|although|which|who|where|when|because|so)\b)"
 )
 _COMMA = re.compile(r",\s+")
-_PAUSE = re.compile(r"[;:|–—]\s+")
+_CLAUSE_START = re.compile(r"[;:|–—]\s+|,\s+(?:but|while|whereas|although|because|so)\s+")
 _PREDICATE_END = re.compile(r"\s+(?=and\s+(?:is|are|was|were|has|have|had|can|may|must|will)\b)")
 _PHRASE_END = re.compile(
     r",\s+|\s+(?=(?:(?:(?:in|of|to|at|on|by|for|from|with|within|through|under|during)\s+)?which|who|because|while|whereas|although|where|when|since|until|unless|after"
@@ -29,14 +29,14 @@ _PHRASE_END = re.compile(
 """Where the beginning of a sentence may end, too: "body, within which" ends after "body"."""
 _RELATIVE = re.compile(r",\s+(?:which|who|whose|where|when)\b[^,;:]{1,150},(?=\s)")
 """A relative clause inside a sentence, which stays whole without it."""
-_LISTED = re.compile(r"[A-Z\d]|(?:and|or|but|although|because|our|the|an?)\b")
+_LIST_ITEM = re.compile(r"[A-Z\d]|(?:and|or|but|although|because|our|the|an?)\b")
 _PREDICATE = re.compile(r"([^,;:]{1,80}),\s+(?:which|who)\s+([^,;:]{1,150}),")
 """A subject and what a relative clause says of it: "The duchy, which began in 911, was …"."""
 _PRESENT = re.compile(r"\w{2,}[^\Ws]s\s+(?:a|an|the|from|in|on|at|to|by|with)\b")
-"""What may be a verb: "comes from"."""
+"""A word in "s" that may be a verb, as in "comes from"."""
 _JOINING = re.compile(r"\A(?:and|but|so|while|whereas)\s+", re.IGNORECASE)
-_DANGLING = re.compile(r"\b(?:and|or|but|as|of|to|by|in|on|at|for|from|with|the|an?)\Z", re.IGNORECASE)
-"""What no clause ends with."""
+_UNFINISHED = re.compile(r"\b(?:and|or|but|as|of|to|by|in|on|at|for|from|with|the|an?)\Z", re.IGNORECASE)
+"""A last word after which more must come."""
 _VERB = re.compile(
     r"\b(?:is|are|was|were|been|has|have|had|can|could|will|would|may|must|does|do|did|became|began|made|took|led|"
     r"held|won|wrote|built|gave|said|went|came|left|ran|rose|fell|\w{2,}ed)\b"
@@ -67,7 +67,7 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     wanted, sentence = _plain(span), _SPACE.sub(" ", sentence)
     readings = (sentence, _IN_BRACKETS.sub(r", \1, ", sentence), span)
     whole = next((plain for plain in map(_plain, readings) if wanted in plain), wanted)
-    bare = _RELATIVE.sub(lambda aside: aside[0] if wanted in aside[0] else _left_of(aside), whole)
+    bare = _RELATIVE.sub(lambda aside: aside[0] if wanted in aside[0] else _remainder_of(aside), whole)
     clauses = (clause for reading in (whole, bare) for clause in _clauses(reading) if wanted in clause)
     clause = next(filter(_is_short, (_name_subject(clause, subject) for clause in clauses)), None)
     if clause is None:
@@ -102,7 +102,9 @@ def _phrase(sentence: str, wanted: str, most: int) -> str:
     ends = [each.start() if each else len(sentence) for each in pauses]
     before = [_JOINED.sub("", sentence[each:start]) for each in starts]
     parts = (f"{words}{sentence[start:each]}".strip() for words in before for each in ends)
-    return next((part for part in parts if len(part.split()) <= most and not _DANGLING.search(part)), wanted)
+    return next(
+        (part for part in parts if len(part.split()) <= most and not _UNFINISHED.search(part)), wanted
+    )
 
 
 def speak_attribute(sentence: str, span: str, name: str) -> str:
@@ -131,9 +133,9 @@ def as_sentence(text: str) -> str:
 
 
 def _clauses(sentence: str) -> Iterator[str]:
-    """Yield the sentence, its beginnings and its clauses with a subject of their own.
+    """Yield the sentence, its beginnings, and its clauses with a subject of their own.
 
-    Of the beginnings first those that end where a clause ends, as "if", "until" or "who" may be a condition.
+    Beginnings that end where a clause ends come first: "if", "until" or "who" may begin a condition.
     """
     yield sentence
     ends = [*(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), len(sentence))]
@@ -154,14 +156,14 @@ def _clauses(sentence: str) -> Iterator[str]:
             yield clause
 
 
-def _left_of(aside: re.Match[str]) -> str:
-    """Return what stays of a relative clause: a comma in a list, nothing before the verb."""
-    return "," if _LISTED.match(aside.string, aside.end() + 1) else ""
+def _remainder_of(aside: re.Match[str]) -> str:
+    """Return what is left of a relative clause: a comma before another item of a list, else nothing."""
+    return "," if _LIST_ITEM.match(aside.string, aside.end() + 1) else ""
 
 
 def _is_whole(beginning: str) -> bool:
-    """Return whether a sentence may end like this: a verb since the last pause, and no word left hanging."""
-    return bool(_VERB.search(_PAUSE.split(beginning)[-1])) and not _DANGLING.search(beginning)
+    """Return whether a sentence may end here: its last clause has a verb, and no phrase is unfinished."""
+    return bool(_VERB.search(_CLAUSE_START.split(beginning)[-1])) and not _UNFINISHED.search(beginning)
 
 
 def _is_short(text: str) -> bool:

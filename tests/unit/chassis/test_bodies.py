@@ -22,8 +22,6 @@ from chassis.telemetry.metrics import Metrics
 from contracts.chat import MOST_CHARS, MOST_FILES, ChatRequest
 from deploy.openapi import APPS, document
 
-pytestmark = pytest.mark.anyio
-
 
 class Names(BaseModel):
     names: list[str]

@@ -26,8 +26,6 @@ from chassis.http.client import (
 from chassis.http.tls import server_context
 from deploy.lan import MachineNames, OwnCertificate
 
-pytestmark = pytest.mark.anyio
-
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 Reply = Callable[[SocketStream, bytes], Awaitable[None]]
 """What a server does with a request, given its first bytes."""

@@ -13,8 +13,6 @@ from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
 
-pytestmark = pytest.mark.anyio
-
 PLENTY_MS = 60_000
 
 

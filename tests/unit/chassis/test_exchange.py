@@ -25,8 +25,6 @@ from tests.live import live
 from tests.unit.chassis.apps import SECRET, Witness, probe_app
 from tests.wire import connection, head, read_reply
 
-pytestmark = pytest.mark.anyio
-
 TRACES = ("0af7651916cd43dd8448eb211c80319c", "4bf92f3577b34da6a3ce929d0e0e4736")
 SCOPE = {headers.CACHE_SCOPE: scope_of(b"secret", "acme")}
 TRACE_ID = "0123456789abcdef0123456789abcdef"
@@ -61,7 +59,9 @@ async def test_the_deadline_is_the_callers_or_the_default(client: httpx.AsyncCli
 async def test_no_header_lifts_the_hard_stop(witness: Witness) -> None:
     async with live(probe_app(witness, AppSettings(default_deadline_ms=300, hard_stop_ms=500))) as client:
         reply = await client.get("/remaining", headers={headers.DEADLINE: "999999999"})
+        late = await client.post("/hang", headers={headers.DEADLINE: "999999999"})
     assert reply.json()["ms"] <= 500
+    assert late.status_code == 504
 
 
 async def test_no_time_left_is_refused_before_the_work(client: httpx.AsyncClient, witness: Witness) -> None:

@@ -7,8 +7,6 @@ import pytest
 from chassis.http.fetching import FetchFailed, FetchLimits, PublicFetcher, is_public
 from tests.unit.chassis.picture_hosts import METADATA, Host, picture, picture_host
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def host() -> Iterator[Host]:

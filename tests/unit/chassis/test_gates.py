@@ -16,8 +16,6 @@ from chassis.resilience.gates import Gate
 from chassis.scope import scoped
 from tests.gates import entered
 
-pytestmark = pytest.mark.anyio
-
 
 @dataclass
 class Visitor:

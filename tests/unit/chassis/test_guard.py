@@ -23,8 +23,6 @@ from chassis.telemetry.metrics import GuardMetrics
 from tests.gates import entered
 from tests.unit.chassis.guards import FAILURES_TO_OPEN, NoPause, Post, Switch, quietly, settled, state
 
-pytestmark = pytest.mark.anyio
-
 OPEN, CLOSED = BreakerState.OPEN, BreakerState.CLOSED
 
 

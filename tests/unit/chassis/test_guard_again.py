@@ -17,8 +17,6 @@ from chassis.resilience.guard import Outcome
 from chassis.resilience.limits import GradientLimit
 from tests.unit.chassis.guards import FAILURES_TO_OPEN, NoPause, Post, Switch, quietly, settled, state
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_dependency_that_was_away_for_a_moment_is_asked_again() -> None:
     post = Post(retries=NoPause(0.1, 5))

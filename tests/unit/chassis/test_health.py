@@ -23,8 +23,6 @@ from chassis.startup import WrongSettings
 from chassis.telemetry.metrics import Metrics
 from tests.live import live
 
-pytestmark = pytest.mark.anyio
-
 Check = Callable[[Deadline], Awaitable[object]]
 
 

@@ -22,8 +22,6 @@ from contracts import headers
 from contracts.operations import Health
 from tests.live import live
 
-pytestmark = pytest.mark.anyio
-
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 OPENMETRICS = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3"
 

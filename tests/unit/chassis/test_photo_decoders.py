@@ -30,8 +30,6 @@ from tests.unit.chassis.scans import many_scans, segment
 pillow_heif.register_heif_opener()  # to write them
 
 PHOTO = pictures.encoded(pictures.scene(), "JPEG")
-pytestmark = pytest.mark.anyio
-
 SLOW = many_scans(7_000, 7_048, photos.MOST_WHOLE_SCANS)
 """50 megapixels, as many scans as are decoded: seconds of work."""
 

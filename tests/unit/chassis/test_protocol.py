@@ -17,8 +17,6 @@ from tests.live import live
 from tests.unit.chassis.apps import Witness, probe_app
 from tests.wire import RawReply, connection, head, read_reply
 
-pytestmark = pytest.mark.anyio
-
 SETTINGS = AppSettings(max_body_bytes=100_000, max_header_bytes=4096, header_timeout_s=10, min_body_rate=100)
 
 

@@ -17,7 +17,6 @@ from chassis.resilience.deadlines import Deadline
 from tests.live import closed_port
 from tests.loopback import taking_posts
 
-pytestmark = pytest.mark.anyio
 Handle = Callable[[BaseHTTPRequestHandler, dict[str, object]], None]
 
 

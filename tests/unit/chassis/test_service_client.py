@@ -25,8 +25,6 @@ from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.chassis.apps import Witness, probe_app
 from tests.unit.chassis.test_connection_pool import serving
 
-pytestmark = pytest.mark.anyio
-
 
 def after(milliseconds: float = 20_000) -> Deadline:
     return Deadline.after_ms(milliseconds)

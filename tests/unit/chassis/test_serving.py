@@ -22,8 +22,6 @@ from chassis.settings import RemoteModelSettings
 from chassis.startup import CannotStart, WrongSettings, sentence_of
 from tests.unit.chassis.apps import Witness, probe_app
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_apps_run_side_by_side_and_are_gone_afterwards() -> None:
     bound = [BoundApp(probe_app(Witness()), listen("127.0.0.1", 0)) for _ in range(3)]

@@ -37,8 +37,6 @@ from gateway.settings import GatewaySettings
 from tests.live import live
 from tests.loopback import taking_posts
 
-pytestmark = pytest.mark.anyio
-
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 LOWEST = "0af7651916cd43dd" + "0" * 15 + "1"
 """Samplers that keep a share of the traces keep those with low ids."""

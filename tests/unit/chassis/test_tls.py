@@ -8,15 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
-import pytest
 
 from chassis.http.serving import BoundApp, listen, running
 from chassis.http.tls import TlsListener, server_context
 from chassis.settings import AppSettings
 from deploy.lan import MachineNames, OwnCertificate
 from tests.unit.chassis.apps import Witness, probe_app
-
-pytestmark = pytest.mark.anyio
 
 NAMES = MachineNames(("laptop", "laptop.local"), ("192.168.1.5",))
 

@@ -137,7 +137,6 @@ async def client(witness: Witness) -> AsyncIterator[httpx.AsyncClient]:
         yield made
 
 
-@pytest.mark.anyio
 async def test_unfinished_uploads_are_bounded_and_gone_with_their_callers(
     client: httpx.AsyncClient, witness: Witness
 ) -> None:
@@ -159,7 +158,6 @@ async def test_unfinished_uploads_are_bounded_and_gone_with_their_callers(
     assert (await client.post("/length", content=b"x" * MIB)).json() == {"bytes": MIB}
 
 
-@pytest.mark.anyio
 async def test_files_of_a_form_need_no_temporary_folder(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

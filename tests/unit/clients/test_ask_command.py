@@ -20,8 +20,6 @@ from services.reader.routes import MAX_CHARACTERS
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.clients.test_client import follow, photo
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_photo_is_optional(tmp_path: Path) -> None:
     shot, queries = tmp_path / "photo.jpg", list[Query]()

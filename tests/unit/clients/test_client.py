@@ -24,8 +24,6 @@ from loreglass_client.models import Event, StageEvent, TokenEvent
 from tests.unit.chassis.pictures import encoded
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 
-pytestmark = pytest.mark.anyio
-
 ODD_TEXT = "Line\u2028separator and \x85 stay inside."
 CITATION = Citation(title="A page", url="u", snippet="quoted", score=0.9, kind=CitationKind.PAGE)
 

@@ -16,8 +16,6 @@ from loreglass_client.errors import (
     Unreachable,
 )
 
-pytestmark = pytest.mark.anyio
-
 BODY = {
     **{"answer": "330 m", "abstained": False, "reason": "answered", "confidence": 0.9, "route": "rag"},
     **{"trace_id": "t", "session_id": "s"},

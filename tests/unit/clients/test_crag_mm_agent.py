@@ -20,8 +20,6 @@ from gateway.state import Query
 from gateway.steps.conclusion import Outcome
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 
-pytestmark = pytest.mark.anyio
-
 TEAL = Image.new("RGB", (64, 48), "teal")
 
 

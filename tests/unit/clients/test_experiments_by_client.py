@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager, contextmanager
 from io import StringIO
 from pathlib import Path
 
-import pytest
 from anyio.from_thread import start_blocking_portal
 from rich.console import Console
 from typer.testing import CliRunner
@@ -26,8 +25,6 @@ from loreglass_client.models import (
 )
 from tests.unit.gateway.fakes import AUTHOR, FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
-
-pytestmark = pytest.mark.anyio
 
 EXPLAIN = Experiment(explain=True, thresholds={"judged": 0.25})
 

@@ -44,7 +44,6 @@ def test_its_own_tests_pass() -> None:
 
 
 @needs_node
-@pytest.mark.anyio
 async def test_it_asks_a_real_gateway(tmp_path: Path) -> None:
     (tmp_path / "photo.jpg").write_bytes(PHOTO)
     async with gateway_before(FakeServices()) as world:

@@ -22,8 +22,6 @@ from contracts.errors import ErrorKind, Problem
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, World, gateway_before
 
-pytestmark = pytest.mark.anyio
-
 _NO_REGISTRY = re.compile(
     r"\b(?:EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED)\b"
 )

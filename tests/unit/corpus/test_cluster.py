@@ -34,7 +34,6 @@ from corpus.cluster import ingest as cluster_ingest  # noqa: E402
 from corpus.cluster.ingest import BATCH, ClusterOptions, ingest  # noqa: E402
 
 pytestmark = [
-    pytest.mark.anyio,
     # Of Ray's own code, and of sockets and files that it leaves to its end.
     pytest.mark.filterwarnings(
         "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"

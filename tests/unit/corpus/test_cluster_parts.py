@@ -191,7 +191,6 @@ def test_readers_are_led_on_only_where_all_points_are_there(points: int, exactly
             require_points(10, exactly, built)
 
 
-@pytest.mark.anyio
 async def test_a_service_takes_the_names_of_as_many_parts_as_there_may_be(tmp_path: Path) -> None:
     async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client:
         await client.post("/v1/collections", json={"name": "v1"})
@@ -201,7 +200,6 @@ async def test_a_service_takes_the_names_of_as_many_parts_as_there_may_be(tmp_pa
         assert reply.json()["finished"] == names
 
 
-@pytest.mark.anyio
 async def test_an_index_that_is_never_built_ends_the_wait_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

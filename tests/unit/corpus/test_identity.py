@@ -15,8 +15,6 @@ from corpus.items import PageItem, PhotoItem, page_items, photo_items
 from tests.live import live
 from tests.unit.corpus.test_ingest import photo_shelf, text_search
 
-pytestmark = pytest.mark.anyio
-
 
 def folder(path: Path, files: Mapping[str, str]) -> Path:
     for name, text in files.items():

@@ -28,8 +28,6 @@ from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
 
-pytestmark = pytest.mark.anyio
-
 
 def lines(path: Path, records: Sequence[object]) -> Path:
     path.write_text("\n".join(each if isinstance(each, str) else json.dumps(each) for each in records))

@@ -20,8 +20,6 @@ from corpus.versions import Patience, list_versions, roll_back
 from tests.unit.corpus.test_identity import folder, index, pages
 from tests.unit.corpus.test_ingest import snippets, text_search
 
-pytestmark = pytest.mark.anyio
-
 
 async def publish(client: httpx.AsyncClient, folder: Path, text: str) -> str:
     """An index of one page."""

@@ -19,8 +19,6 @@ from services.cropper.settings import CropperSettings
 from tests.live import live
 from tests.unit.chassis.pictures import encoded
 
-pytestmark = pytest.mark.anyio
-
 Array = npt.NDArray[Any]
 
 

@@ -18,8 +18,6 @@ from services.domain_router.settings import DomainRouterSettings
 from tests.live import live
 from tests.unit.chassis.pictures import encoded
 
-pytestmark = pytest.mark.anyio
-
 ENGINE = BuiltinDomainRouter()
 DOMAINS = list(Domain)
 

@@ -26,8 +26,6 @@ from tests.unit.services.image_encoders import PAINTS, SIZE, colours, painted
 from tests.unit.services.image_search_calls import fill
 from tests.unit.services.sample_pictures import KINDS, picture
 
-pytestmark = pytest.mark.anyio
-
 SHAPES = list(RemoteShape)
 BY_TEXT = "/v1/image-search/text"
 BOOK = picture("book-0088", 240)

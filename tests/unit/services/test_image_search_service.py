@@ -15,8 +15,6 @@ from tests.live import live
 from tests.unit.services.image_search_calls import item, jpeg, put, search
 from tests.unit.services.sample_pictures import picture, warped
 
-pytestmark = pytest.mark.anyio
-
 COVER = picture("book-0088")
 
 

@@ -23,8 +23,6 @@ from tests.live import live
 from tests.unit.chassis.pictures import encoded
 from tests.unit.services.ocr_pictures import RGB, page, squeezed
 
-pytestmark = pytest.mark.anyio
-
 BOOK = page([(60, 60, "The Salt Harbour"), (60, 200, "a novel by Mirela Dunn"), (60, 320, "312 pages")])
 TEXTS = ["thesaltharbour", "anovelbymireladunn", "312pages"]
 

@@ -152,7 +152,6 @@ async def idle(pool: EnginePool[OcrEngine]) -> None:
 PHOTO = encoded(Image.new("RGB", (64, 64), (200, 200, 200)), "PNG")
 
 
-@pytest.mark.anyio
 async def test_cancelled_work_is_resumed(stepped: SteppedEngine) -> None:
     pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
     reader = PhotoReader(1920, 8, lambda _: None)

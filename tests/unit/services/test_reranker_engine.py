@@ -15,8 +15,6 @@ from services.reranker.engines.builtin import BuiltinReranker
 from services.reranker.settings import RerankerSettings
 from tests.live import live
 
-pytestmark = pytest.mark.anyio
-
 ENGINE = BuiltinReranker()
 
 

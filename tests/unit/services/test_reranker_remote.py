@@ -20,8 +20,6 @@ from services.reranker.engines.remote import RemoteReranker, RemoteShape
 from services.reranker.settings import Engine, RerankerSettings
 from tests.live import live
 
-pytestmark = pytest.mark.anyio
-
 MODEL = "acme/reranker-tiny"
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from services.reranker.app import create_app as create_reranker
 from services.reranker.engine import INSTRUCTION
@@ -22,8 +21,6 @@ from services.text_search.settings import Engine, TextSearchSettings
 from tests.live import live, served
 from tests.unit.services.seeing_node import MODEL, SeeingNode, plain_picture
 from tests.unit.services.text_search_calls import chunk, publish
-
-pytestmark = pytest.mark.anyio
 
 
 def pictured(text: str, picture: bytes) -> dict[str, Any]:

@@ -17,8 +17,6 @@ from services.text_search.settings import TextSearchSettings
 from tests.live import live
 from tests.unit.services.text_search_calls import chunk
 
-pytestmark = pytest.mark.anyio
-
 
 async def series(client: httpx.AsyncClient, name: str) -> list[str]:
     """The samples of one metric, as they are scraped."""
@@ -66,7 +64,6 @@ def test_a_store_that_is_away_leaves_a_gap_and_no_failure(
 SERVICES = [app for app in APPS if app.module.startswith("services.")]
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("app", SERVICES, ids=lambda app: str(app.name))
 async def test_readiness_runs_the_engine(app: App, tmp_path: Path) -> None:
     own = {"data_dir": tmp_path} if app.keeps_data else {}

@@ -155,9 +155,6 @@ def test_long_words_are_not_cached() -> None:
         tracemalloc.stop()
 
 
-pytestmark = pytest.mark.anyio
-
-
 @pytest.fixture
 def settings(tmp_path: Path) -> TextSearchSettings:
     return TextSearchSettings(port=0, data_dir=tmp_path / "vectors")

@@ -19,8 +19,6 @@ from tests.live import live
 from tests.unit.services.text_embedding_server import KEY, MODEL, PATH, SIZE, EmbeddingServer, word_vector
 from tests.unit.services.text_search_calls import chunk, publish
 
-pytestmark = pytest.mark.anyio
-
 PLAIN = Instructions("", "")
 Answer = TypeVar("Answer")
 

@@ -191,7 +191,6 @@ def test_brave_and_tavily_get_the_key_and_their_own_request(internet: Web) -> No
     assert "Bearer secret" in {each.get("Authorization") for each in internet.headers}
 
 
-@pytest.mark.anyio
 async def test_the_service_answers_as_text_search_and_has_no_index(internet: Web) -> None:
     internet.results("/a", content="The Lindvik dam is 112 m high.")
     settings = TextSearchSettings(engine=Engine.WEB, web_url=internet.url, web_robots=False)
@@ -201,7 +200,6 @@ async def test_the_service_answers_as_text_search_and_has_no_index(internet: Web
         assert (await http.get("/v1/collections")).status_code == 404
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("chosen", "setting"),
     [({}, "LOREGLASS_TEXT_SEARCH_WEB_URL"), ({"web_provider": "brave"}, "LOREGLASS_TEXT_SEARCH_WEB_KEY")],

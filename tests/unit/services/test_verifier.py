@@ -15,8 +15,6 @@ from services.verifier.engines.certainty import Certainty, WhiteBoxVerifier, cer
 from services.verifier.settings import Engine, VerifierSettings
 from tests.live import live
 
-pytestmark = pytest.mark.anyio
-
 MODELS = [CheckName.TOKEN_MIN, CheckName.TOKEN_MEAN, CheckName.JUDGE]
 EVIDENCE = ["A harbour town.", "The Salt Road is a novel by Mira Holm. It has 312 pages."]
 

@@ -30,8 +30,6 @@ from training.samples import (
     read_samples,
 )
 
-pytestmark = pytest.mark.anyio
-
 RIGHT, WRONG = Question(1), Question(2, answered="It was built in 1802.")
 REFUSED = Question(3, answered="I don't know.")
 WITHOUT_FORMS = ServerTraits(json_schema=False, json_object=False)

@@ -246,7 +246,6 @@ def test_a_half_copy_of_before_is_made_anew_unless_another_process_goes_on_with_
     store.close()
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("sample", [0, 5])
 async def test_a_version_on_a_server_is_built_over_http_with_a_sample_and_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: int

@@ -33,8 +33,6 @@ from training.cli import app
 from training.data.building import Drafts, drafts_of
 from training.heads.search_router import fit_router, read_drafts
 
-pytestmark = pytest.mark.anyio
-
 QUESTIONS = 60
 UNSURE_FROM = 30
 

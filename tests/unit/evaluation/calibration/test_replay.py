@@ -7,7 +7,6 @@ from random import Random
 from typing import cast
 
 import numpy as np
-import pytest
 
 from chassis.errors import DependencyUnavailable
 from chassis.resilience.deadlines import Deadline
@@ -31,8 +30,6 @@ from tests.unit.evaluation import generated_runs
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 from tests.unit.evaluation.records import answered, turn_of
 from tests.unit.gateway.reasoners import lookup_draft
-
-pytestmark = pytest.mark.anyio
 
 LIMITS = (0.0, 0.1, 0.3, 0.5, 0.6, 0.8, 0.9, 1.0)
 CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE, 0.8),))

@@ -69,7 +69,6 @@ def test_verdicts_that_cannot_be_kept_are_refused_with_a_sentence(tmp_path: Path
     assert "cannot be written: " in reply.output
 
 
-@pytest.mark.anyio
 async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,7 +93,6 @@ async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
     }  # fmt: skip
 
 
-@pytest.mark.anyio
 async def test_a_judge_that_fails_on_some_answers_is_no_success(tmp_path: Path) -> None:
     run = a_run(tmp_path / "a", ("1 page", "2 pages"))
     judge = ScriptedJudge(lambda body, _: refuses(401) if "2" in case_in(body)["answer"] else marks(True))

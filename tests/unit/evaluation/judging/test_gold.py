@@ -49,7 +49,6 @@ def test_the_rules_judge_agrees_with_people_on_most() -> None:
     assert result.accuracy > 0.7
 
 
-@pytest.mark.anyio
 async def test_perfect_model_agrees_with_people() -> None:
     def script(body: Body, _: int) -> object:
         case = case_in(body)

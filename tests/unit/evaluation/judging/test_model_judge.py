@@ -21,8 +21,6 @@ from tests.unit.evaluation.judging.scripted_judge import (
     serving,
 )
 
-pytestmark = pytest.mark.anyio
-
 CASE = Case("i", "how many pages has it?", "It has 312 pages.", "312 pages")
 
 

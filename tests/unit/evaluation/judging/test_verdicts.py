@@ -24,8 +24,6 @@ from evaluation.judging.verdicts import (
     verdicts_on,
 )
 
-pytestmark = pytest.mark.anyio
-
 RIGHT = Judgement(Verdict.CORRECT, "so it is")
 WRONG = Judgement(Verdict.INCORRECT, "not so")
 FAILED = Judgement(Verdict.INCORRECT, "timed out", failed=True)

@@ -28,8 +28,6 @@ from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gatew
 from tests.unit.evaluation.data.benchmark import METADATA, diagnostics
 from tests.unit.evaluation.runs.small_world import PAGES, WHO, script, write_world
 
-pytestmark = pytest.mark.anyio
-
 
 def ignorant(_: Query) -> Outcome:
     return refusal(Reason.NO_EVIDENCE, Route.RAG)

@@ -27,8 +27,6 @@ from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gatew
 from tests.unit.evaluation.records import answered
 from tests.unit.evaluation.runs.small_world import BROKEN, PAGES, SMELL, WHO, Turn, script, write_world
 
-pytestmark = pytest.mark.anyio
-
 
 def task(folder: Path, single: Sequence[Turn], multi: Sequence[Sequence[Turn]], asking: Asking) -> Task:
     world = write_world(folder / "world", single, multi)

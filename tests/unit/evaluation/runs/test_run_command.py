@@ -21,8 +21,6 @@ from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gatew
 from tests.unit.evaluation.data.small_squad import BELL, FERRY, write_squad
 from tests.unit.evaluation.runs.small_world import BROKEN, PAGES, SMELL, WHO, script, write_world
 
-pytestmark = pytest.mark.anyio
-
 NOWHERE = "http://127.0.0.1:9"
 
 

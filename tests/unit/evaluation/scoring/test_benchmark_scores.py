@@ -78,7 +78,6 @@ def script(ask: Query) -> Outcome:
     return Outcome(answer, Reason.ANSWERED, 0.8, Route.RAG)
 
 
-@pytest.mark.anyio
 async def test_the_benchmarks_score_is_in_the_run_the_report_and_the_table(tmp_path: Path) -> None:
     source = infoseek(
         tmp_path, [*SEEK, {**SEEK[1], "data_id": "third", "answer_eval": {"range": [190, 210]}}]

@@ -17,8 +17,6 @@ from gateway.llm.reply_forms import LINES, SCHEMA
 from gateway.llm.server import ContextTooLong, VlmDeclined, VlmReplyUnusable, read_models
 from tests.unit.gateway.llm.stage import PHOTO, Bench, bench
 
-pytestmark = pytest.mark.anyio
-
 
 class Shelf(BaseModel):
     """Where it stands."""

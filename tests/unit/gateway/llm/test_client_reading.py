@@ -183,7 +183,6 @@ async def read(content: bytes, size: int = 7) -> list[str]:
     return [event async for event in events(chunks_of(content, size))]
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
 async def test_events_are_split_at_line_ends_only(size: int) -> None:
     stream = (
@@ -192,7 +191,6 @@ async def test_events_are_split_at_line_ends_only(size: int) -> None:
     assert await read(stream.encode(), size) == ['"a\u2028b\x85c"', "one\ntwo"]
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     "content", [b"", b"data: {}\n\n", b"data: {}", b"<html>\n", b"data: \xff\n\n", b"data: " + b"x" * 2**21]
 )

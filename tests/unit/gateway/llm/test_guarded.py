@@ -21,8 +21,6 @@ from gateway.llm.server import ContextTooLong, VlmReplyUnusable
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.gateway.llm.stage import bench, deadline
 
-pytestmark = pytest.mark.anyio
-
 
 class Word(BaseModel):
     """One word."""

@@ -19,8 +19,6 @@ from gateway.llm.call import VlmMetrics
 from gateway.llm.client import VlmClient
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, deadline
 
-pytestmark = pytest.mark.anyio
-
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
 STREAM = HEAD + b"\r\n"
 LOOK = json.dumps({"reasoning": ["A car."], "answer": "Turin."})

@@ -29,8 +29,6 @@ from gateway.llm.reply_forms import SCHEMA
 from tests.unit.gateway.asking import UNKNOWN, replies
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, PHOTO, bench, deadline
 
-pytestmark = pytest.mark.anyio
-
 
 class Stop(Exception):
     """The test has seen enough."""

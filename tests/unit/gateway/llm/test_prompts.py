@@ -198,8 +198,6 @@ def test_control_tokens_are_removed_from_prompts(special: str) -> None:
         assert special not in plain, prompt.name
 
 
-pytestmark = pytest.mark.anyio
-
 PLAN = "<think>x</think><tool>\n1. flip\n</tool>"
 WITHOUT_FORMS = ServerTraits(json_schema=False, json_object=False)
 QUERY = json.dumps({"query": "red car maker"})

@@ -26,8 +26,6 @@ from tests.unit.gateway.llm.stage import (
     printed,
 )
 
-pytestmark = pytest.mark.anyio
-
 LOOK = {
     "reasoning": ["The small car is a Fiat 500.", "Fiat is from Turin."],
     "entity": "Fiat 500",

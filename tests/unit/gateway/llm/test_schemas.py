@@ -267,7 +267,6 @@ def cut_off(schema: type[Structured], text: str) -> Structured | None:
         return None
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("name", ["understand", "chain_of_thought"])
 async def test_replies_are_not_logged(name: str) -> None:
     secret = "Zanzibar"

@@ -28,8 +28,6 @@ from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES
 from tests.unit.gateway.llm.stage import bench, deadline
 from tests.unit.gateway.llm.test_hostile_server import STREAM, client_of
 
-pytestmark = pytest.mark.anyio
-
 PROMPT = Prompt("note", "You read.", (TextPart("Which year?"),), str, 20)
 DONE = b"data: [DONE]\n\n"
 STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}

@@ -16,9 +16,6 @@ from gateway.llm.wire import Token
 from tests.unit.gateway.llm.stage import Bench, bench, page
 from tests.unit.gateway.scripted_model import chunk
 
-pytestmark = pytest.mark.anyio
-
-
 TEXT = Prompt("note", "You look at photos.", (TextPart('Write the form "note".'),), str, 40)
 
 

@@ -21,8 +21,6 @@ from tests.live import closed_port
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.gateway.llm.stage import PHOTO, bench, deadline
 
-pytestmark = pytest.mark.anyio
-
 SEEN = Prompt("look", "You look.", (ImagePart(PHOTO.jpeg), TextPart("Photo."), TextPart("What?")), str, 20)
 READ = Prompt("read", "You read.", (TextPart("Which year?"),), str, 20)
 COMPLAINTS = [

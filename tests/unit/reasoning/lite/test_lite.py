@@ -19,8 +19,6 @@ from tests.unit.reasoning.lite.desk import (
     turn,
 )
 
-pytestmark = pytest.mark.anyio
-
 CHURCH = thing(BASILICA, 0.97, country="France", architect="Jean Morel")
 NOVEL = thing("The Glass Harbour", 0.95, author="Ines Valdern", pages="288 pages")
 CATHEDRAL = ("St Paul's Cathedral", "Christopher Wren")
