@@ -61,11 +61,11 @@ class Post:
     async def call(self, work: Work, deadline: Deadline | None = None, weight_ms: float = 0.0) -> str:
         return await self.guard.call(work, deadline or self.after(), weight_ms=weight_ms)
 
-    async def failing(self, error: Exception, seconds: float = 0.0, times: int = 1) -> None:
-        """So many calls that end so after so long."""
+    async def failing(self, error: Exception, times: int = 1) -> None:
+        """So many calls that end so."""
         for _ in range(times):
             with pytest.raises(type(error)):
-                await self.call(self.work(seconds, error))
+                await self.call(self.work(0.0, error))
 
     def work(self, seconds: float = 0.1, error: Exception | None = None) -> Work:
         async def run() -> str:

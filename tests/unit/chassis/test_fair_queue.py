@@ -115,36 +115,28 @@ def test_nobody_waits_longer_than_its_share(places: int, tenants: int) -> None:
     assert served >= set(waiting)
 
 
-@given(ENTRIES, st.integers(0, 20), st.sampled_from("abc"), RANK)
-def test_expected_turn_is_within_the_queue(
-    arrivals: list[tuple[int, str, str]], due_at: int, tenant: str, rank: str
-) -> None:
-    queue = queue_of(*(entry(*each) for each in arrivals))
-    assert 1 <= queue.places_until(entry(due_at, tenant, rank)) <= len(arrivals) + 1
 
 
 @pytest.mark.parametrize(
-    ("newcomer", "turn"),
+    ("newcomer", "turn", "held"),
     [
-        (entry(99), 11),
-        (entry(0), 1),
-        (entry(99, "quiet"), 2),
-        (entry(99, "a", STANDARD), 1 + 8 / 3),
-        (entry(99, "a", BACKGROUND), 9),
+        (entry(99), 11, 0),
+        (entry(0), 1, 0),
+        (entry(99, "quiet"), 2, 0),
+        (entry(99, "quiet"), 4, 2),
+        (entry(99, "a", STANDARD), 1 + 8 / 3, 0),
+        (entry(99, "a", BACKGROUND), 9, 0),
     ],
 )
-def test_expected_turn_depends_on_deadline_tenant_and_priority(newcomer: Entry, turn: float) -> None:
+def test_expected_turn_depends_on_deadline_tenant_priority_and_held_places(
+    newcomer: Entry, turn: float, held: int
+) -> None:
     queue = queue_of(*(entry(number + 1) for number in range(10)))
+    for _ in range(held):
+        queue.hold(newcomer.claim)
     assert queue.places_until(newcomer) == pytest.approx(turn)
 
 
-def test_expected_turn_of_a_tenant_that_holds_places_is_after_others() -> None:
-    queue = queue_of(*(entry(number, "quiet") for number in range(3)))
-    newcomer = entry(0, "noisy")
-    assert queue.places_until(newcomer) == 2
-    queue.hold(newcomer.claim)
-    queue.hold(newcomer.claim)
-    assert queue.places_until(newcomer) == 4
 
 
 @given(ENTRIES, st.integers(0, 30))

@@ -1,4 +1,4 @@
-"""What a guard lets through, and what it learns from each end of a call."""
+"""What a guard lets through, what it asks again, and what it learns from each end of a call."""
 
 import random
 
@@ -27,23 +27,27 @@ OPEN, CLOSED = BreakerState.OPEN, BreakerState.CLOSED
 
 
 @pytest.mark.parametrize(
-    ("error", "outcome", "alone", "between_failures"),
+    ("error", "outcome", "alone", "between_failures", "attempts"),
     [
-        (DependencyUnavailable(), Outcome.UNAVAILABLE, OPEN, OPEN),
-        (NotReady(), Outcome.UNAVAILABLE, OPEN, OPEN),
-        (Internal(), Outcome.FAULT, CLOSED, OPEN),  # neither a failure nor a sign of health
-        (ZeroDivisionError(), Outcome.BUG, CLOSED, OPEN),
-        (InvalidRequest(), Outcome.REFUSED, CLOSED, CLOSED),
-        (Overloaded(), Outcome.BUSY, CLOSED, CLOSED),
+        (DependencyUnavailable(), Outcome.UNAVAILABLE, OPEN, OPEN, 2),
+        (NotReady(), Outcome.UNAVAILABLE, OPEN, OPEN, 1),
+        (Internal(), Outcome.FAULT, CLOSED, OPEN, 1),  # neither a failure nor a sign of health
+        (ZeroDivisionError(), Outcome.BUG, CLOSED, OPEN, 1),
+        (InvalidRequest(), Outcome.REFUSED, CLOSED, CLOSED, 1),
+        (Overloaded(), Outcome.BUSY, CLOSED, CLOSED, 1),
+        (DeadlineExceeded(), Outcome.CUT_SHORT, CLOSED, OPEN, 1),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
 )
-async def test_what_an_error_says_of_the_dependency(
-    error: Exception, outcome: Outcome, alone: BreakerState, between_failures: BreakerState
+async def test_what_an_error_says_of_the_dependency_and_whether_it_is_asked_again(
+    error: Exception, outcome: Outcome, alone: BreakerState, between_failures: BreakerState, attempts: int
 ) -> None:
-    post, other = Post(GradientLimit(10, clock=lambda: 0.0)), Post()
-    await post.failing(error, times=FAILURES_TO_OPEN)
-    assert (post.outcome, state(post), post.gate.inside) == (outcome, alone, 0)
+    post, other = Post(GradientLimit(10, clock=lambda: 0.0), retries=NoPause(1.0, 100)), Post()
+    await post.failing(error)
+    assert (post.outcome, post.events[-1].attempts) == (outcome, attempts)
+    assert state(post) is CLOSED, "a call that was repeated is one failure"
+    await post.failing(error, times=FAILURES_TO_OPEN - 1)
+    assert (state(post), post.gate.inside) == (alone, 0)
     assert (post.gate.capacity < 10) is (outcome is Outcome.BUSY)
     await other.failing(DependencyUnavailable(), times=FAILURES_TO_OPEN - 1)
     await other.failing(error)
@@ -85,32 +89,19 @@ async def test_a_call_that_had_three_times_the_usual_time_hangs(
     assert post.outcome is (Outcome.HUNG if hung else Outcome.CUT_SHORT)
 
 
-async def test_callers_who_leave_teach_nothing() -> None:
-    post = Post(GradientLimit(10, clock=lambda: 0.0))
-    await post.call(post.work(0.1))
-    limit = post.gate.capacity
-    for _ in range(20):
-        async with anyio.create_task_group() as group:
-            group.start_soon(quietly, post.call(Switch().work))
-            await settled()
-            post.now += 30
-            group.cancel_scope.cancel()
-        assert post.outcome is Outcome.CANCELLED
-    assert state(post) is BreakerState.CLOSED
-    assert post.gate.capacity == limit
-    assert post.gate.inside == 0
-
-
-async def test_a_cancellation_by_the_same_deadline_is_a_deadline_that_passed() -> None:
-    post = Post()
+@pytest.mark.parametrize("seconds", [2, 30])
+async def test_callers_who_leave_teach_nothing_unless_their_deadline_passed(seconds: float) -> None:
+    """A timer around the call may be set to the same deadline."""
+    post, is_late = Post(GradientLimit(10, clock=lambda: 0.0)), seconds == 2
     for _ in range(FAILURES_TO_OPEN):
         async with anyio.create_task_group() as group:
-            group.start_soon(quietly, post.call(Switch().work, post.after(2)))
+            group.start_soon(quietly, post.call(Switch().work, post.after(2 if is_late else 60)))
             await settled()
-            post.now += 2
-            group.cancel_scope.cancel()  # a timer around the call, set to the same deadline
-        assert post.outcome is Outcome.HUNG
-    assert state(post) is BreakerState.OPEN
+            post.now += seconds
+            group.cancel_scope.cancel()
+        assert post.outcome is (Outcome.HUNG if is_late else Outcome.CANCELLED)
+    assert state(post) is (OPEN if is_late else CLOSED)
+    assert (post.gate.capacity < 10, post.gate.inside) == (is_late, 0)
 
 
 async def test_waiting_for_a_place_is_not_the_dependencys_time() -> None:
@@ -143,7 +134,7 @@ async def test_errors_of_the_gates_say_nothing_of_the_dependency() -> None:
             with pytest.raises(Overloaded):
                 await post.call(switch.work)
             assert post.outcome is Outcome.FULL
-        assert state(post) is BreakerState.CLOSED
+        assert state(post) is CLOSED
         switch.go.set()
 
 
@@ -157,8 +148,7 @@ async def test_work_on_a_shared_card_waits_for_its_milliseconds() -> None:
         assert await post.call(post.work()) == "done", "what needs no card does not wait for it"
         card.capacity = 110
         await settled()
-        assert other.started == 1
-        assert card.in_use == 110
+        assert (other.started, card.in_use) == (1, 110)
         other.go.set()
     assert card.in_use == 0
 
@@ -213,6 +203,79 @@ async def test_those_who_wait_are_told_when_the_dependency_is_found_to_be_away()
     assert [event.outcome for event in post.events].count(Outcome.OPEN) == 3
 
 
+async def test_a_dependency_that_was_away_for_a_moment_is_asked_again() -> None:
+    post = Post(retries=NoPause(0.1, 5))
+    attempts: list[int] = []
+
+    async def flaky() -> str:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise DependencyUnavailable("The connection was stale.")
+        return "done"
+
+    assert await post.call(flaky) == "done"
+    assert (post.events[-1].attempts, post.outcome) == (2, Outcome.DONE)
+
+
+async def test_nothing_is_repeated_that_would_not_end_in_time() -> None:
+    post = Post(retries=NoPause(1.0, 100))
+    await post.call(post.work(1.0))
+    with pytest.raises(DependencyUnavailable):
+        await post.call(post.work(0, DependencyUnavailable()), post.after(0.9))
+    assert post.events[-1].attempts == 1
+
+
+async def test_who_cannot_be_repeated_for_want_of_a_place_has_still_seen_a_failure() -> None:
+    post = Post(retries=NoPause(1.0, 100))
+    post.gate.capacity, post.gate.max_waiting = 1, 0
+    switch = Switch()
+    async with anyio.create_task_group() as group:
+
+        async def fails_while_another_comes() -> str:
+            group.start_soon(quietly, post.call(switch.work))
+            post.gate.max_waiting = 1
+            await settled()
+            post.gate.max_waiting = 0
+            raise DependencyUnavailable
+
+        with pytest.raises(LoreglassError):
+            await post.call(fails_while_another_comes)
+        assert post.outcome is Outcome.UNAVAILABLE
+        switch.go.set()
+
+
+async def test_a_probe_is_never_repeated_and_a_cancelled_one_lets_the_next_caller_probe() -> None:
+    post = Post(retries=NoPause(1.0, 100))
+    await post.opened()
+    post.now += 1
+    await post.failing(DependencyUnavailable())
+    assert post.events[-1].attempts == 1
+    post.now += 1
+    async with anyio.create_task_group() as group:
+        group.start_soon(quietly, post.call(Switch().work))
+        await settled()
+        group.cancel_scope.cancel()
+    assert await post.call(post.work()) == "done"
+    assert state(post) is CLOSED
+
+
+async def test_calls_that_hang_do_not_keep_the_probe_out() -> None:
+    post = Post(GradientLimit(2))
+    switch = Switch()
+    async with anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(quietly, post.call(switch.work))
+        await settled()
+        for _ in range(FAILURES_TO_OPEN):
+            permit = post.breaker.admit()
+            assert permit is not None
+            post.breaker.failed(permit)
+        post.now += 1
+        assert await post.call(post.work()) == "done"
+        assert state(post) is CLOSED
+        switch.go.set()
+
+
 @pytest.mark.parametrize("seed", range(2))
 async def test_whatever_happens_every_place_is_given_back(seed: int) -> None:
     rng = random.Random(seed)
@@ -256,10 +319,11 @@ async def test_metrics_count_calls_retries_limit_and_breaker() -> None:
     await post.failing(DependencyUnavailable(), times=FAILURES_TO_OPEN)
     for event in post.events:
         metrics.observe(event)
-    ocr = {"dependency": "ocr"}
-    assert registry.get_sample_value("loreglass_breaker_open", ocr) == 1
-    assert registry.get_sample_value("loreglass_retries_total", ocr) == FAILURES_TO_OPEN
-    assert registry.get_sample_value("loreglass_concurrency_limit", ocr) == pytest.approx(post.gate.capacity)
-    done = registry.get_sample_value("loreglass_calls_total", ocr | {"outcome": "done"})
-    failed = registry.get_sample_value("loreglass_calls_total", ocr | {"outcome": "unavailable"})
-    assert (done, failed) == (1, FAILURES_TO_OPEN)
+
+    def metric(name: str, **labels: str) -> float | None:
+        return registry.get_sample_value(f"loreglass_{name}", {"dependency": "ocr", **labels})
+
+    assert (metric("breaker_open"), metric("retries_total")) == (1, FAILURES_TO_OPEN)
+    assert metric("concurrency_limit") == pytest.approx(post.gate.capacity)
+    assert metric("calls_total", outcome="done") == 1
+    assert metric("calls_total", outcome="unavailable") == FAILURES_TO_OPEN
