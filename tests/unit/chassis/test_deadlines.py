@@ -10,8 +10,6 @@ from chassis.resilience.deadlines import Deadline
 from tests.virtual_time import ManualClock
 
 
-
-
 def test_time_runs_out_and_work_is_refused_once_what_it_needs_is_no_longer_there() -> None:
     clock = ManualClock()
     deadline = Deadline.after_ms(500, clock)
@@ -57,5 +55,3 @@ def test_what_was_saved_is_the_burst_and_no_more() -> None:
     for _ in range(1_000):
         budget.called()
     assert [budget.spend() for _ in range(5)] == [True, True, True, False, False]
-
-

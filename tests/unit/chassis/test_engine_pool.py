@@ -134,5 +134,3 @@ async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> N
             group.cancel_scope.cancel()
         gate.opened.set()
     assert gate.calls == ["one"]
-
-

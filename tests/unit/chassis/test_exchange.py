@@ -50,10 +50,26 @@ def kind_of(reply: httpx.Response) -> str:
     return str(problem["type"]).removeprefix("urn:loreglass:problem:")
 
 
-async def test_the_deadline_is_the_callers_or_the_default(client: httpx.AsyncClient) -> None:
+async def test_the_deadline_is_the_callers_or_the_default_and_work_is_stopped_when_it_passes(
+    client: httpx.AsyncClient, witness: Witness
+) -> None:
     for sent, most in (({headers.DEADLINE: "5000"}, 5_000), ({}, AppSettings().default_deadline_ms)):
         reply = await client.get("/remaining", headers=sent)
         assert 0 < reply.json()["ms"] <= most
+    reply = await client.post("/hang", headers={headers.DEADLINE: "400"})
+    assert (reply.status_code, kind_of(reply)) == (504, "deadline_exceeded")
+    with anyio.fail_after(20):
+        await witness.cancelled.wait()
+
+
+@pytest.mark.parametrize("given", ["0", "", "soon", "-1", "1.5", "1e3", "0x10", "10 000", "9" * 400, "²"])
+async def test_without_a_readable_deadline_and_time_left_nothing_is_done(
+    client: httpx.AsyncClient, witness: Witness, given: str
+) -> None:
+    reply = await client.get("/remaining", headers=[(b"X-Deadline-Ms", given.encode("latin-1"))])
+    outcome = (504, "deadline_exceeded") if given == "0" else (400, "malformed_request")
+    assert (reply.status_code, kind_of(reply)) == outcome
+    assert witness.ran == []
 
 
 async def test_no_header_lifts_the_hard_stop(witness: Witness) -> None:
@@ -62,28 +78,6 @@ async def test_no_header_lifts_the_hard_stop(witness: Witness) -> None:
         late = await client.post("/hang", headers={headers.DEADLINE: "999999999"})
     assert reply.json()["ms"] <= 500
     assert late.status_code == 504
-
-
-async def test_no_time_left_is_refused_before_the_work(client: httpx.AsyncClient, witness: Witness) -> None:
-    reply = await client.get("/remaining", headers={headers.DEADLINE: "0"})
-    assert (reply.status_code, kind_of(reply)) == (504, "deadline_exceeded")
-    assert witness.ran == []
-
-
-async def test_an_unreadable_deadline_is_a_malformed_request(
-    client: httpx.AsyncClient, witness: Witness
-) -> None:
-    for given in ("", "soon", "-1", "1.5", "1e3", "0x10", "10 000", "9" * 400, "²"):
-        reply = await client.get("/remaining", headers=[(b"X-Deadline-Ms", given.encode("latin-1"))])
-        assert (reply.status_code, kind_of(reply)) == (400, "malformed_request"), given
-    assert witness.ran == []
-
-
-async def test_work_is_stopped_when_its_deadline_passes(client: httpx.AsyncClient, witness: Witness) -> None:
-    reply = await client.post("/hang", headers={headers.DEADLINE: "400"})
-    assert (reply.status_code, kind_of(reply)) == (504, "deadline_exceeded")
-    with anyio.fail_after(20):
-        await witness.cancelled.wait()
 
 
 async def test_work_is_stopped_when_its_caller_leaves(client: httpx.AsyncClient, witness: Witness) -> None:
@@ -132,13 +126,6 @@ async def test_a_fault_of_ours_is_logged_and_says_nothing_of_the_inside(
     assert SECRET not in str({key: value for key, value in fault.items() if key != "exc_info"})
 
 
-async def test_an_error_of_the_app_keeps_its_time_to_come_back(client: httpx.AsyncClient) -> None:
-    reply = await client.get("/busy")
-    assert (reply.status_code, kind_of(reply)) == (503, "overloaded")
-    assert reply.headers["retry-after"] == "7"
-    assert reply.json()["detail"] == "Come back later."
-
-
 async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient) -> None:
     for given in ("", "short", "0" * 32, TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000, "<script>"):
         reply = await client.get("/remaining", headers={headers.TRACE: given})
@@ -147,17 +134,27 @@ async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient) -> None:
         assert reply.headers[headers.TRACE] != given
 
 
-async def test_an_unknown_route_and_a_wrong_method_are_problems(client: httpx.AsyncClient) -> None:
-    unknown, wrong = await client.get("/nowhere"), await client.get("/length")
-    assert (unknown.status_code, kind_of(unknown)) == (404, "not_found")
-    assert (wrong.status_code, kind_of(wrong)) == (405, "method_not_allowed")
-    assert wrong.headers["allow"] == "POST"
-
-
-async def test_a_wrong_value_names_its_field(client: httpx.AsyncClient) -> None:
-    reply = await client.get("/items/many")
-    assert (reply.status_code, kind_of(reply)) == (422, "invalid_request")
-    assert reply.json()["detail"].startswith("item:")
+@pytest.mark.parametrize(
+    ("path", "status", "kind", "header", "detail"),
+    [
+        ("/busy", 503, "overloaded", ("retry-after", "7"), "Come back later."),
+        ("/nowhere", 404, "not_found", None, ""),
+        ("/length", 405, "method_not_allowed", ("allow", "POST"), ""),
+        ("/items/many", 422, "invalid_request", None, "item:"),
+    ],
+)
+async def test_what_an_app_or_its_router_refuses_is_a_problem(
+    client: httpx.AsyncClient,
+    path: str,
+    status: int,
+    kind: str,
+    header: tuple[str, str] | None,
+    detail: str,
+) -> None:
+    reply = await client.get(path)
+    assert (reply.status_code, kind_of(reply)) == (status, kind)
+    assert reply.json()["detail"].startswith(detail)
+    assert header is None or header in reply.headers.items()
 
 
 async def test_metrics_are_labelled_by_template_and_never_by_path(client: httpx.AsyncClient) -> None:
@@ -193,19 +190,15 @@ async def test_what_machines_ask_all_day_long_is_no_line_while_all_is_well(
     assert (refused["log_level"], refused["status"]) == ("info", 504)
 
 
-async def test_a_line_says_what_was_left_of_the_caller_s_time(client: httpx.AsyncClient) -> None:
-    in_time = await line_of(client, "/remaining", [(headers.DEADLINE, "5000")])
-    too_late = await line_of(client, "/remaining", [(headers.DEADLINE, "0")])
-    assert 0 < in_time["left_ms"] <= 5000
-    assert too_late["left_ms"] <= 0
-    assert too_late["problem"] == "deadline_exceeded"
-    assert "left_ms" not in await line_of(client, "/remaining")
-
-
-async def test_a_request_line_has_the_route_and_no_query(client: httpx.AsyncClient) -> None:
+async def test_a_line_has_the_route_the_time_that_was_left_and_no_query(client: httpx.AsyncClient) -> None:
     line = await line_of(client, "/items/5?name=Ada")
     assert (line["route"], line["status"]) == ("/items/{item}", 200)
     assert "Ada" not in str(line)
+    assert "left_ms" not in line
+    in_time = await line_of(client, "/remaining", [(headers.DEADLINE, "5000")])
+    too_late = await line_of(client, "/remaining", [(headers.DEADLINE, "0")])
+    assert too_late["left_ms"] <= 0 < in_time["left_ms"] <= 5000
+    assert too_late["problem"] == "deadline_exceeded"
 
 
 async def test_two_parents_are_as_good_as_none(client: httpx.AsyncClient) -> None:

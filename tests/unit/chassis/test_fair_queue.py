@@ -115,8 +115,6 @@ def test_nobody_waits_longer_than_its_share(places: int, tenants: int) -> None:
     assert served >= set(waiting)
 
 
-
-
 @pytest.mark.parametrize(
     ("newcomer", "turn", "held"),
     [
@@ -135,8 +133,6 @@ def test_expected_turn_depends_on_deadline_tenant_priority_and_held_places(
     for _ in range(held):
         queue.hold(newcomer.claim)
     assert queue.places_until(newcomer) == pytest.approx(turn)
-
-
 
 
 @given(ENTRIES, st.integers(0, 30))

@@ -103,10 +103,6 @@ async def test_a_scope_that_sends_little_waits_for_those_inside_and_not_for_thos
         assert it.entered[4] is quiet[0]
 
 
-
-
-
-
 async def test_one_that_is_too_heavy_for_the_gate_runs_alone_and_nobody_slips_past_it() -> None:
     async with room(4) as it:
         light = await it.visit(weight=1)
@@ -119,8 +115,6 @@ async def test_one_that_is_too_heavy_for_the_gate_runs_alone_and_nobody_slips_pa
         assert not behind.inside
         await it.leave(giant)
         assert behind.inside
-
-
 
 
 async def test_a_full_queue_refuses_the_latest_deadline() -> None:
@@ -179,10 +173,6 @@ async def test_waiting_ends_at_the_deadline() -> None:
         assert (gate.in_use, gate.waiting) == (1, 0)
 
 
-
-
-
-
 async def test_one_that_is_cancelled_in_the_moment_it_is_let_in_gives_its_place_back() -> None:
     async with room(1) as it:
         first, second, third = [await it.visit() for _ in range(3)]
@@ -214,8 +204,6 @@ async def test_a_place_that_is_held_too_long_is_given_to_the_next_once() -> None
             await settled()
             assert (gate.in_use, gate.inside) == (1, 1)
     assert (gate.in_use, gate.inside, gate.waiting) == (0, 0, 0)
-
-
 
 
 STEPS = st.lists(

@@ -35,10 +35,6 @@ def app_with(checks: dict[str, Check], metrics: Metrics | None = None) -> FastAP
     return create_app("probe", AppSettings(), [], lifespan, metrics or Metrics("probe"))
 
 
-async def fine(_: Deadline) -> None:
-    """A check that passes."""
-
-
 async def down(_: Deadline) -> None:
     raise DependencyUnavailable("It cannot be reached at 10.1.2.3.")
 
@@ -47,9 +43,24 @@ async def broken(_: Deadline) -> None:
     raise ZeroDivisionError("/srv/models/weights.bin")
 
 
+async def over(_: Deadline) -> Note:
+    return Note("It holds 6 of its 5 GiB.")
+
+
+async def talkative(_: Deadline) -> str:
+    return "/srv/models/weights.bin"
+
+
+async def test_ready_shows_notes_of_checks_and_no_other_results() -> None:
+    async with live(app_with({"memory": over, "engine": talkative})) as client:
+        reply = await client.get("/health/ready")
+    assert reply.status_code == 200
+    assert reply.json()["checks"] == {"engine": "ok", "memory": "It holds 6 of its 5 GiB."}
+
+
 @pytest.mark.parametrize(("check", "outcome"), [(down, "dependency_unavailable"), (broken, "internal")])
 async def test_not_ready_names_what_failed_and_nothing_of_the_inside(check: Check, outcome: str) -> None:
-    async with live(app_with({"index": check, "engine": fine})) as client:
+    async with live(app_with({"index": check, "engine": talkative})) as client:
         ready, alive = await client.get("/health/ready"), await client.get("/health/live")
         heads = [await client.head(path) for path in ("/health/ready", "/health/live")]
     assert [(reply.status_code, reply.content) for reply in heads] == [(503, b""), (200, b"")]
@@ -68,29 +79,15 @@ async def test_a_service_is_ready_only_while_its_engine_really_works() -> None:
             raise failing[0]
 
     spec = ServiceSpec("probe", [], lambda _: "engine", probe, closed.append)
+    statuses = []
     async with live(create_service(spec, ServiceSettings())) as client:
-        first = await client.get("/health/ready")
-        failing.append(RuntimeError("CUDA out of memory"))
-        second = await client.get("/health/ready")
-        failing.clear()
-        third = await client.get("/health/ready")
+        for failure in ([], [RuntimeError("CUDA out of memory")], []):
+            failing[:] = failure
+            statuses.append((await client.get("/health/ready")).status_code)
         info = (await client.get("/info")).json()
-    assert [reply.status_code for reply in (first, second, third)] == [200, 503, 200]
+    assert statuses == [200, 503, 200]
     assert (info["service"], info["engine"]) == ("probe", "builtin")
     assert closed == ["engine"]
-
-
-async def test_a_check_shows_its_note_and_no_other_result() -> None:
-    async def over(_: Deadline) -> Note:
-        return Note("It holds 6 of its 5 GiB.")
-
-    async def talkative(_: Deadline) -> str:
-        return "/srv/models/weights.bin"
-
-    async with live(app_with({"memory": over, "engine": talkative})) as client:
-        reply = await client.get("/health/ready")
-    assert reply.status_code == 200
-    assert reply.json()["checks"] == {"engine": "ok", "memory": "It holds 6 of its 5 GiB."}
 
 
 class Looks:
@@ -130,7 +127,9 @@ async def test_who_hammers_is_told_the_latest_and_never_an_old_one(looks: Looks)
     assert len(begun_at) == 4 + 4  # the first, three at once, and one each second that went by
 
 
-async def test_who_asks_while_a_look_is_under_way_shares_it(looks: Looks) -> None:
+async def test_who_asks_while_a_look_is_under_way_shares_it_also_when_the_one_who_began_leaves(
+    looks: Looks,
+) -> None:
     looks.through = anyio.Event()
     shared = SingleFlight[int](at_once=100, every_s=1.0, clock=looks.clock)
     results: list[int] = []
@@ -138,25 +137,16 @@ async def test_who_asks_while_a_look_is_under_way_shares_it(looks: Looks) -> Non
     async def ask() -> None:
         results.append(await shared.get(looks.look))
 
-    async with anyio.create_task_group() as group:
-        for _ in range(50):
-            group.start_soon(ask)
-        while not looks.begun:
-            await checkpoint()
+    async with anyio.create_task_group() as staying:
+        async with anyio.create_task_group() as leaving:
+            leaving.start_soon(shared.get, looks.look)
+            while not looks.begun:
+                await checkpoint()
+            for _ in range(50):
+                staying.start_soon(ask)
+            leaving.cancel_scope.cancel()
         looks.through.set()
     assert results == [1] * 50
-
-
-async def test_the_others_are_answered_when_the_one_who_began_leaves(looks: Looks) -> None:
-    looks.through = anyio.Event()
-    shared = SingleFlight[int](at_once=100, every_s=1.0, clock=looks.clock)
-    async with anyio.create_task_group() as group:
-        group.start_soon(shared.get, looks.look)
-        while not looks.begun:
-            await checkpoint()
-        group.cancel_scope.cancel()
-    looks.through.set()
-    assert await shared.get(looks.look) == 1
 
 
 async def test_what_a_look_raises_everybody_hears_and_the_next_one_is_new(looks: Looks) -> None:
@@ -171,38 +161,27 @@ async def test_what_a_look_raises_everybody_hears_and_the_next_one_is_new(looks:
     assert await shared.get(looks.look) == 1
 
 
-async def test_hammering_readiness_does_not_hammer_the_engines() -> None:
-    tried = 0
-
-    async def engine(_: Deadline) -> None:
-        nonlocal tried
-        tried += 1
-
-    async with live(app_with({"engine": engine})) as client:
-        began = anyio.current_time()
-        replies = [await client.get("/health/ready") for _ in range(20)]
-        seconds = anyio.current_time() - began
-    assert {reply.status_code for reply in replies} == {200}
-    assert tried <= 11 + seconds
-
-
-async def test_hammering_the_metrics_does_not_write_them_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    metrics, written = Metrics("probe"), 0
+async def test_who_hammers_readiness_and_metrics_makes_no_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics, tried, written = Metrics("probe"), list[int](), list[int]()
     exposition = metrics.exposition
 
+    async def engine(_: Deadline) -> None:
+        tried.append(1)
+
     def counted(*arguments: Any) -> tuple[bytes, str]:
-        nonlocal written
-        written += 1
+        written.append(1)
         return exposition(*arguments)
 
     monkeypatch.setattr(metrics, "exposition", counted)
-    async with live(app_with({}, metrics)) as client:
+    async with live(app_with({"engine": engine}, metrics)) as client:
         began = anyio.current_time()
-        for _ in range(60):
-            reply = await client.get("/metrics")
-            assert b"loreglass_requests_total" in reply.content
+        for path in ["/health/ready"] * 20 + ["/metrics"] * 60:
+            reply = await client.get(path)
+            assert reply.status_code == 200
         seconds = anyio.current_time() - began
-    assert written <= 41 + 4 * seconds
+    assert b"loreglass_requests_total" in reply.content
+    assert len(tried) <= 11 + seconds
+    assert len(written) <= 41 + 4 * seconds
 
 
 READ, WRITE = "read-" + "r" * 24, "write-" + "w" * 24
