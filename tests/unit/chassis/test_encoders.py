@@ -2,7 +2,6 @@
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Barrier
 from time import sleep
 
@@ -35,13 +34,10 @@ def model() -> CrossEncoder:
     return shared_cross_encoder()
 
 
-@pytest.mark.parametrize("folder", [SENTENCE_ENCODER, CROSS_ENCODER], ids=lambda folder: folder.name)
-def test_the_weights_are_those_of_the_card(
-    folder: Path, encoder: SentenceEncoder, model: CrossEncoder
-) -> None:
-    card = encoder.card if folder == SENTENCE_ENCODER else model.card
-    for name, digest in card["sha256"].items():
-        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+def test_the_weights_are_those_of_the_cards(encoder: SentenceEncoder, model: CrossEncoder) -> None:
+    for folder, card in ((SENTENCE_ENCODER, encoder.card), (CROSS_ENCODER, model.card)):
+        for name, digest in card["sha256"].items():
+            assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
 
 
 def test_texts_that_mean_the_same_lie_close(encoder: SentenceEncoder) -> None:
@@ -57,18 +53,12 @@ def test_a_vector_does_not_depend_on_what_else_is_encoded(encoder: SentenceEncod
     beside = encoder.queries(["a", "The tower is 71 m tall.", "Cats sleep. " * 200, ""])
     assert beside[1] == pytest.approx(alone, abs=1e-4)
     assert len(beside) == 4
-
-
-def test_nothing_gives_nothing(encoder: SentenceEncoder) -> None:
     assert encoder.queries([]) == []
 
 
-def test_marks_of_the_tokenizer_are_text(encoder: SentenceEncoder) -> None:
+def test_marks_of_the_tokenizer_in_a_page_are_text(encoder: SentenceEncoder, model: CrossEncoder) -> None:
     marked, plain = encoder.queries(["[SEP] [CLS]", ""])
     assert marked @ plain < 0.99
-
-
-def test_marks_of_the_tokenizer_in_a_page_are_text(model: CrossEncoder) -> None:
     (window,) = model.windows("Who?", ["A [SEP] B [CLS] C"])
     marks = [token for token, place in zip(window.ids, window.offsets, strict=True) if place[0] < 0]
     assert len(marks) == len(model.windows("Who?", ["A B C"])[0].ids) - 3

@@ -58,10 +58,6 @@ async def service() -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def scraped(client: httpx.AsyncClient) -> str:
-    return (await client.get("/metrics")).text
-
-
 @pytest.mark.parametrize("accept", ["", "*/*", "text/plain", "application/openmetrics-text;q=0", "\xff;;,=,"])
 async def test_who_does_not_ask_for_openmetrics_gets_the_plain_format(
     service: httpx.AsyncClient, accept: str
@@ -74,6 +70,12 @@ async def test_who_does_not_ask_for_openmetrics_gets_the_plain_format(
     assert list(plain_families(reply.text))
 
 
+@pytest.mark.parametrize("accept", ["application/openmetrics-text; version=99;\r\nx", OPENMETRICS.upper()])
+def test_the_media_type_is_ours_whatever_the_caller_writes(accept: str) -> None:
+    _, media_type = Metrics("probe").exposition(accept)
+    assert media_type == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+
 async def test_openmetrics_has_the_trace_of_a_request_beside_its_time(service: httpx.AsyncClient) -> None:
     await service.get("/work", headers={headers.TRACE: TRACE})
     reply = await service.get("/metrics", headers={"Accept": OPENMETRICS})
@@ -84,33 +86,19 @@ async def test_openmetrics_has_the_trace_of_a_request_beside_its_time(service: h
     assert [exemplar.labels for exemplar in of_work] == [{"trace_id": TRACE}]
 
 
-@pytest.mark.parametrize(
-    "accept", ["application/openmetrics-text; version=99;escaping=\r\nx", OPENMETRICS.upper()]
-)
-def test_the_media_type_is_ours_whatever_the_caller_writes(accept: str) -> None:
-    _, media_type = Metrics("probe").exposition(accept)
-    assert media_type == "application/openmetrics-text; version=1.0.0; charset=utf-8"
-
-
-async def test_a_service_says_what_it_is_and_what_its_process_needs(service: httpx.AsyncClient) -> None:
-    text = await scraped(service)
-    assert value(text, "loreglass_build_info", service="probe", engine="builtin", device="cpu") == 1
-    assert (value(text, "process_resident_memory_bytes") or 0) > 0
-    assert value(text, "loreglass_requests_in_flight", service="probe") == 1
-
-
-async def test_requests_that_run_out_of_time_are_counted_wherever_they_do(service: httpx.AsyncClient) -> None:
+async def test_a_service_says_what_it_is_what_its_process_needs_and_which_requests_ran_out_of_time(
+    service: httpx.AsyncClient,
+) -> None:
     await service.get("/hang", headers={headers.DEADLINE: "30"})
     await service.get("/late")
     await service.get("/work", headers={headers.DEADLINE: "0"})
-    text = await scraped(service)
+    text = (await service.get("/metrics")).text
     counted = "loreglass_deadline_exceeded_total"
-    assert [value(text, counted, route=route) for route in ("/hang", "/late", "unmatched", "/work")] == [
-        1,
-        1,
-        1,
-        None,
-    ]
+    routes = {route: value(text, counted, route=route) for route in ("/hang", "/late", "unmatched", "/work")}
+    assert routes == {"/hang": 1, "/late": 1, "unmatched": 1, "/work": None}
+    assert value(text, "loreglass_build_info", service="probe", engine="builtin", device="cpu") == 1
+    assert (value(text, "process_resident_memory_bytes") or 0) > 0
+    assert value(text, "loreglass_requests_in_flight", service="probe") == 1
 
 
 def test_a_method_that_nobody_knows_makes_no_series_of_its_own() -> None:
