@@ -7,8 +7,9 @@ import struct
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -25,6 +26,7 @@ from chassis.images import CleanImage, ImageLimits, PhotoDecoders, clean_image
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
 from tests.unit.chassis import pictures
+from tests.unit.chassis.decoders import program_in_place_of_python
 from tests.unit.chassis.scans import many_scans, segment
 
 pillow_heif.register_heif_opener()  # to write them
@@ -32,6 +34,8 @@ pillow_heif.register_heif_opener()  # to write them
 PHOTO = pictures.encoded(pictures.scene(), "JPEG")
 SLOW = many_scans(7_000, 7_048, photos.MOST_WHOLE_SCANS)
 """50 megapixels, as many scans as are decoded: seconds of work."""
+
+Python = Callable[[str], None]
 
 
 class Ours:
@@ -50,6 +54,12 @@ async def ours() -> AsyncIterator[Ours]:
     made = Ours()
     yield made
     made.decoders.close()
+
+
+@pytest.fixture
+def python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Python:
+    """Have a line of shell run in the place of Python."""
+    return partial(program_in_place_of_python, monkeypatch, tmp_path)
 
 
 def children() -> list[int]:
@@ -139,34 +149,23 @@ async def test_a_process_that_was_killed_while_idle_costs_nobody_a_photo(ours: O
     assert ours.ended == [Ending.DIED]
 
 
-async def test_a_process_that_reads_nothing_is_ended(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
-) -> None:
-    monkeypatch.setattr(sys, "executable", script(tmp_path, "exec sleep 30"))
+async def test_a_process_that_reads_nothing_is_ended(python: Python, ours: Ours) -> None:
+    python("exec sleep 30")
     with pytest.raises(DeadlineExceeded):
         await ours.clean(PHOTO + bytes(4 << 20), ms=50)
 
 
-async def test_a_decoder_process_gets_no_secrets(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+async def test_a_process_gets_no_secrets_and_if_it_fails_by_itself_that_is_not_the_photo_s_fault(
+    monkeypatch: pytest.MonkeyPatch, python: Python, tmp_path: Path, ours: Ours
 ) -> None:
-    env_file = tmp_path / "environment"
-    monkeypatch.setattr(sys, "executable", script(tmp_path, f"env > {env_file}; exit 1"))
     monkeypatch.setenv("LOREGLASS_GATEWAY_STT_KEY", "hush")
-    with pytest.raises(Overloaded):
-        await ours.clean(PHOTO)
-    assert "hush" not in env_file.read_text()
-
-
-async def test_a_process_that_fails_by_itself_is_not_the_photo_s_fault(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
-) -> None:
-    monkeypatch.setattr(sys, "executable", script(tmp_path, "cat >/dev/null & exit 1"))
+    python(f"env > {tmp_path}/environment; cat >/dev/null & exit 1")
     with pytest.raises(Overloaded):
         await ours.clean(PHOTO)
     assert ours.ended == [Ending.DIED]
     with pytest.raises(Overloaded):
         decode_once(images.PROGRAM, [], PHOTO)
+    assert "hush" not in (tmp_path / "environment").read_text()
 
 
 async def test_modules_are_found_while_a_library_has_put_its_own_folder_in_front(
@@ -178,26 +177,16 @@ async def test_modules_are_found_while_a_library_has_put_its_own_folder_in_front
 
 
 @pytest.mark.parametrize("reply", [r"\0\0\377\377\377\377", r"\0\0\0\0\0\2xx", r"\377\0\0\0\0\0"])
-async def test_a_reply_is_as_hostile_as_what_was_decoded(
-    reply: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
-) -> None:
-    monkeypatch.setattr(sys, "executable", script(tmp_path, f"printf '{reply}'; cat >/dev/null"))
+async def test_a_reply_is_as_hostile_as_what_was_decoded(reply: str, python: Python, ours: Ours) -> None:
+    python(f"printf '{reply}'; cat >/dev/null")
     with pytest.raises(CorruptImage):
         await ours.clean(PHOTO)
 
 
-def script(folder: Path, line: str) -> str:
-    """A program in the place of Python."""
-    made = folder / "python"
-    made.write_text(f"#!/bin/sh\n{line}\n")
-    made.chmod(0o755)
-    return str(made)
-
-
-async def test_readiness_tries_a_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours) -> None:
+async def test_readiness_tries_a_process(monkeypatch: pytest.MonkeyPatch, python: Python, ours: Ours) -> None:
     await ours.decoders.check(Deadline.after_ms(60_000))
     ours.decoders.close()
-    monkeypatch.setattr(sys, "executable", script(tmp_path, "exit 1"))
+    python("exit 1")
     with pytest.raises(NotReady, match="does not start"):
         await ours.decoders.check(Deadline.after_ms(60_000))
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -206,12 +195,11 @@ async def test_readiness_tries_a_process(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 async def test_a_process_that_starts_slowly_is_waited_for_and_not_started_anew(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+    python: Python, tmp_path: Path, ours: Ours
 ) -> None:
     """Or it would never be there on a starved machine; what it says late confuses nobody."""
     may_go = tmp_path / "go"
-    line = f'until [ -e {may_go} ]; do sleep 0.05; done; exec {sys.executable} "$@"'
-    monkeypatch.setattr(sys, "executable", script(tmp_path, line))
+    python(f'until [ -e {may_go} ]; do sleep 0.05; done; exec {sys.executable} "$@"')
     before = set(children())
     with pytest.raises(NotReady, match="not started"):
         await ours.decoders.check(Deadline.after_ms(30))
@@ -225,10 +213,10 @@ async def test_a_process_that_starts_slowly_is_waited_for_and_not_started_anew(
 
 
 async def test_a_process_that_never_starts_is_ended_at_last(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
+    monkeypatch: pytest.MonkeyPatch, python: Python, ours: Ours
 ) -> None:
     monkeypatch.setattr(pool, "_LONGEST_START_S", 0.0)
-    monkeypatch.setattr(sys, "executable", script(tmp_path, "exec sleep 30"))
+    python("exec sleep 30")
     with pytest.raises(NotReady):
         await ours.decoders.check(Deadline.after_ms(20))
     assert ours.ended == [Ending.CLOCK]
@@ -325,10 +313,10 @@ def test_scans_are_counted_in_the_picture_and_not_in_its_thumbnail_or_behind_it(
 
 
 async def test_a_program_that_waits_is_ended_by_the_clock(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, python: Python
 ) -> None:
     monkeypatch.setattr(images, "PROGRAM", replace(images.PROGRAM, most_s=0.05))
-    monkeypatch.setattr(sys, "executable", script(tmp_path, "exec sleep 30"))
+    python("exec sleep 30")
     ours = Ours()
     with pytest.raises(CorruptImage, match="too long"):
         await ours.clean(PHOTO)
