@@ -31,29 +31,29 @@ def point_id(number: int) -> str:
     return str(uuid.UUID(int=number))
 
 
-def point(number: int, terms: dict[int, float] | None = None, url: str = "u") -> StoredPoint:
+def point(
+    number: int,
+    terms: dict[int, float] | None = None,
+    url: str = "u",
+    look: tuple[float, ...] | None = None,
+) -> StoredPoint:
     weights = terms or {1: 1.0}
     sparse = SparseVector(tuple(weights), tuple(weights.values()))
-    look = (1.0, float(number), 0.0, 0.0)
-    vectors: dict[str, SparseVector | tuple[float, ...]] = {"look": look, "terms": sparse, "plain": sparse}
+    vectors: dict[str, SparseVector | tuple[float, ...]] = {
+        "look": look or (1.0, float(number), 0.0, 0.0),
+        "terms": sparse,
+        "plain": sparse,
+    }
     return StoredPoint(point_id(number), vectors, {"number": number, "url": url})
 
 
-def edge_store(folder: Path) -> VectorStore:
-    return EdgeStore(folder)
-
-
-def local_store(folder: Path) -> VectorStore:
+@pytest.fixture(params=["edge", "server"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
     with warnings.catch_warnings():
         # Local mode says that payload indexes have no effect in it; a server has them.
         warnings.filterwarnings("ignore", category=UserWarning, module="qdrant_client")
-        return ServerStore(QdrantClient(":memory:"))
-
-
-@pytest.fixture(params=[edge_store, local_store], ids=["edge", "server"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
-    make: Callable[[Path], VectorStore] = request.param
-    opened = make(tmp_path / "store")
+        is_edge = request.param == "edge"
+        opened = EdgeStore(tmp_path / "store") if is_edge else ServerStore(QdrantClient(":memory:"))
     yield opened
     opened.close()
 
@@ -86,25 +86,20 @@ def test_a_rare_term_weighs_its_inverse_document_frequency(store: VectorStore) -
     assert [each.score for each in match[1:]] == pytest.approx([common] * 4, rel=1e-5)
 
 
-def test_writing_no_points_changes_nothing(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [])
-    assert [info.points for info in store.collections()] == [0]
-
-
-def test_missing_names_what_is_not_there_in_the_asked_order(store: VectorStore) -> None:
+def test_a_version_made_twice_keeps_what_it_holds_and_one_made_after_a_drop_is_empty(
+    store: VectorStore,
+) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [point(2), point(4)])
+    store.upsert("v1", [])
+    store.create("v1", SCHEMA)
+    assert numbers(store, "v1") == [2, 4]
     ids = [point_id(number) for number in (5, 4, 3, 2, 1)]
     assert store.missing("v1", ids) == [point_id(5), point_id(3), point_id(1)]
     assert store.missing("v1", []) == []
-
-
-def test_creating_a_version_twice_keeps_what_it_holds(store: VectorStore) -> None:
+    store.drop("v1")
     store.create("v1", SCHEMA)
-    store.upsert("v1", [point(1)])
-    store.create("v1", SCHEMA)
-    assert numbers(store, "v1") == [1]
+    assert numbers(store, "v1") == []
 
 
 def test_a_copy_starts_as_its_base_and_grows_alone(store: VectorStore) -> None:
@@ -118,7 +113,9 @@ def test_a_copy_starts_as_its_base_and_grows_alone(store: VectorStore) -> None:
     assert store.search("v2", "look", [1.0, 0.0, 0.0, 0.0], 1)[0].payload["number"] == 0
 
 
-def test_readers_of_an_alias_move_to_the_new_version_at_once(store: VectorStore) -> None:
+def test_an_alias_moves_at_once_and_its_version_cannot_be_dropped_as_an_old_one_can(
+    store: VectorStore,
+) -> None:
     for number, name in enumerate(["v1", "v2"]):
         store.create(name, SCHEMA)
         store.upsert(name, [point(number)])
@@ -126,25 +123,11 @@ def test_readers_of_an_alias_move_to_the_new_version_at_once(store: VectorStore)
         assert numbers(store, "pages") == [number]
     infos = {info.name: info.aliases for info in store.collections()}
     assert infos == {"v1": (), "v2": ("pages",)}
-
-
-def test_a_published_version_cannot_be_dropped_and_an_old_one_can(store: VectorStore) -> None:
-    for name in ["v1", "v2"]:
-        store.create(name, SCHEMA)
-        store.publish("pages", name)
     for held in ["v2", "pages"]:
         with pytest.raises(CollectionConflict):
             store.drop(held)
     store.drop("v1")
     assert [info.name for info in store.collections()] == ["v2"]
-
-
-def test_a_name_that_was_dropped_can_be_made_again_empty(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(1)])
-    store.drop("v1")
-    store.create("v1", SCHEMA)
-    assert numbers(store, "v1") == []
 
 
 def test_discard_deletes_by_keyword_but_keeps_what_it_is_told_to(store: VectorStore) -> None:
@@ -182,22 +165,18 @@ def test_a_name_that_is_not_a_plain_word_is_refused(store: VectorStore, name: st
         store.search(name, "look", [1.0, 0.0, 0.0, 0.0], 1)
 
 
-def test_an_alias_and_a_version_cannot_share_a_name(store: VectorStore) -> None:
+def test_what_contradicts_a_version_that_is_there_is_refused(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.publish("pages", "v1")
-    with pytest.raises(CollectionConflict):
-        store.create("pages", SCHEMA)
-    with pytest.raises(CollectionConflict):
-        store.publish("v1", "v1")
-
-
-def test_a_version_of_another_schema_is_neither_reused_nor_copied(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
     other = CollectionSchema(dense={"look": 8})
-    with pytest.raises(CollectionConflict):
-        store.create("v1", other)
-    with pytest.raises(CollectionConflict):
-        store.create("v2", other, base="v1")
+    for change in (
+        lambda: store.create("pages", SCHEMA),
+        lambda: store.publish("v1", "v1"),
+        lambda: store.create("v1", other),
+        lambda: store.create("v2", other, base="v1"),
+    ):
+        with pytest.raises(CollectionConflict):
+            change()
 
 
 def ranked_by_hand(rankings: list[list[int]]) -> dict[int, float]:
@@ -213,19 +192,10 @@ def filled(store: VectorStore, points: int) -> None:
     """Points whose dense and sparse vectors would rank them differently."""
     draw = np.random.default_rng(5)
     store.create("v1", SCHEMA)
-    written = []
     for number in range(points):
-        weights = draw.uniform(0.1, 2.0, 3)
-        sparse = SparseVector(
-            tuple(sorted(draw.choice(6, 3, replace=False).tolist())), tuple(weights.tolist())
-        )
-        vectors: dict[str, SparseVector | tuple[float, ...]] = {
-            "look": tuple(draw.normal(size=4).tolist()),
-            "terms": sparse,
-            "plain": sparse,
-        }
-        written.append(StoredPoint(point_id(number), vectors, {"number": number, "url": "u"}))
-    store.upsert("v1", written)
+        terms = sorted(draw.choice(6, 3, replace=False).tolist())
+        weights = dict(zip(terms, draw.uniform(0.1, 2.0, 3).tolist(), strict=True))
+        store.upsert("v1", [point(number, weights, look=tuple(draw.normal(size=4).tolist()))])
 
 
 LOOKED_FOR: list[Prefetch] = [
@@ -245,53 +215,48 @@ def test_fused_ranks_are_reciprocal_rank_fusion_computed_by_hand(store: VectorSt
     ]
     expected = ranked_by_hand(rankings)
     fused = store.search_fused("v1", searches_made, limit=50, depth=10, rank_constant=60)
-    assert {results.payload["number"]: results.score for results in fused} == pytest.approx(
-        expected, rel=1e-5
-    )
-    assert [results.score for results in fused] == sorted((results.score for results in fused), reverse=True)
+    scores = {result.payload["number"]: result.score for result in fused}
+    assert scores == pytest.approx(expected, rel=1e-5)
+    assert list(scores.values()) == sorted(scores.values(), reverse=True)
+
+
+OF_BGE = replace(SCHEMA, encoder="bge-large")
+
+
+@pytest.mark.parametrize(
+    ("part", "there"),
+    [
+        (CollectionSchema(sparse=("terms",), keywords=("url",)), True),
+        (CollectionSchema(dense={"look": 4}, encoder="bge-large"), True),
+        (CollectionSchema(sparse=("plain",)), True),
+        (CollectionSchema(dense={"look": 8}, encoder="bge-large"), False),
+        (CollectionSchema(dense={"look": 4}, encoder="gte-large"), False),
+        (CollectionSchema(sparse=("words",)), False),
+    ],
+)
+def test_a_reader_needs_only_the_vectors_that_it_reads_and_is_told_when_they_are_not_there(
+    store: VectorStore, part: CollectionSchema, there: bool
+) -> None:
+    store.create("v1", OF_BGE)
+    store.publish("pages", "v1")
+    if there:
+        store.require("pages", part, whole=False)
+    else:
+        with pytest.raises(CollectionConflict, match="index it anew"):
+            store.require("pages", part, whole=False)
+    with pytest.raises(CollectionConflict):
+        store.require("v1", part)
 
 
 def test_another_models_vectors_are_told_apart_by_name_where_their_size_is_the_same(
     store: VectorStore,
 ) -> None:
-    store.create("v1", replace(SCHEMA, encoder="bge-large"))
-    store.require("v1", replace(SCHEMA, encoder="bge-large"))
+    store.create("v1", OF_BGE)
+    store.require("v1", OF_BGE)
     with pytest.raises(CollectionConflict, match="made with bge-large, this service runs gte-large"):
         store.require("v1", replace(SCHEMA, encoder="gte-large"))
     with pytest.raises(CollectionConflict, match="made with bge-large, this service runs without a model"):
         store.create("v2", SCHEMA, base="v1")
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        CollectionSchema(sparse=("terms",), keywords=("url",)),
-        CollectionSchema(dense={"look": 4}, encoder="bge-large"),
-        CollectionSchema(sparse=("plain",)),
-    ],
-)
-def test_a_reader_needs_only_the_vectors_that_it_reads(store: VectorStore, part: CollectionSchema) -> None:
-    store.create("v1", replace(SCHEMA, encoder="bge-large"))
-    store.require("v1", part, whole=False)
-    with pytest.raises(CollectionConflict):
-        store.require("v1", part)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        CollectionSchema(dense={"look": 8}, encoder="bge-large"),
-        CollectionSchema(dense={"look": 4}, encoder="gte-large"),
-        CollectionSchema(sparse=("words",)),
-    ],
-)
-def test_a_reader_is_told_when_what_it_reads_is_not_there(
-    store: VectorStore, other: CollectionSchema
-) -> None:
-    store.create("v1", replace(SCHEMA, encoder="bge-large"))
-    store.publish("pages", "v1")
-    with pytest.raises(CollectionConflict, match="index it anew"):
-        store.require("pages", other, whole=False)
 
 
 def test_a_version_remembers_its_finished_parts_and_a_copy_begins_without(store: VectorStore) -> None:
