@@ -84,18 +84,6 @@ def test_sixteen_single_calls_share_one_forward_pass(threads: ThreadPoolExecutor
     assert [len(batch) for batch in model.batches] == [16]
 
 
-def test_what_waits_while_a_batch_runs_goes_into_the_next_one(threads: ThreadPoolExecutor) -> None:
-    model = Doubling()
-    with batching(model, BatchLimits(16, 0.0)) as batcher:
-        first = held_up(batcher, model, threads)
-        others = [threads.submit(batcher, [item]) for item in range(1, 6)]
-        wait_until_pending(batcher, 5)
-        model.go.set()
-        assert first.result() == [0]
-        assert [each.result() for each in others] == [[2], [4], [6], [8], [10]]
-    assert [len(batch) for batch in model.batches] == [1, 5]
-
-
 def test_the_oldest_of_the_waiting_calls_tells_how_long_it_has_waited(threads: ThreadPoolExecutor) -> None:
     model = Doubling()
     with batching(model, BatchLimits(1, 0.0)) as batcher:

@@ -102,16 +102,6 @@ async def test_chunks_over_the_limit_are_refused_once_they_are_over(
     assert witness.ran == []
 
 
-async def test_a_body_shorter_than_declared_never_reaches_the_work(
-    client: httpx.AsyncClient, witness: Witness
-) -> None:
-    async with connection(str(client.base_url)) as stream:
-        await stream.send(head("POST", "/length", Content_Length=100, X_Deadline_Ms=100) + b"short")
-        reply = await read_reply(stream)
-    assert reply.status == 504
-    assert witness.ran == []
-
-
 @pytest.mark.parametrize("path", ["/crash", "/crash-in-a-group"])
 async def test_a_fault_of_ours_is_logged_and_says_nothing_of_the_inside(
     client: httpx.AsyncClient, path: str
@@ -126,12 +116,12 @@ async def test_a_fault_of_ours_is_logged_and_says_nothing_of_the_inside(
     assert SECRET not in str({key: value for key, value in fault.items() if key != "exc_info"})
 
 
-async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient) -> None:
-    for given in ("", "short", "0" * 32, TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000, "<script>"):
-        reply = await client.get("/remaining", headers={headers.TRACE: given})
-        assert reply.status_code == 200
-        assert len(reply.headers[headers.TRACE]) == 32
-        assert reply.headers[headers.TRACE] != given
+@pytest.mark.parametrize("given", ["", "short", "0" * 32, TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000])
+async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient, given: str) -> None:
+    reply = await client.get("/remaining", headers={headers.TRACE: given})
+    assert reply.status_code == 200
+    assert len(reply.headers[headers.TRACE]) == 32
+    assert reply.headers[headers.TRACE] != given
 
 
 @pytest.mark.parametrize(

@@ -40,15 +40,18 @@ async def why(url: str, by: PublicFetcher | None = None) -> str:
 )
 def test_an_address_that_is_not_of_the_public_internet_is_not_connected_to(address: str) -> None:
     assert not is_public(address)
+    for public in ("93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"):
+        assert is_public(public)
 
 
-@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"])
-def test_a_public_address_is_connected_to(address: str) -> None:
-    assert is_public(address)
-
-
-async def test_a_redirect_is_followed(host: Host) -> None:
-    assert await fetcher().fetch(f"{host.url}/moved") == picture("green")
+@pytest.mark.parametrize(
+    ("path", "colour", "times"), [("/moved", "green", 1), ("/busy", "gold", 3)], ids=["redirect", "busy"]
+)
+async def test_a_redirect_is_followed_and_a_busy_host_asked_again_when_it_says_so(
+    host: Host, path: str, colour: str, times: int
+) -> None:
+    assert await fetcher().fetch(host.url + path) == picture(colour)
+    assert host.requests[path] == times
 
 
 @pytest.mark.parametrize(
@@ -58,11 +61,15 @@ async def test_a_private_host_is_refused_however_it_is_written(url: str) -> None
     assert await why(url, PublicFetcher()) == "The host is not on the public internet."
 
 
-async def test_a_name_with_one_private_address_among_public_ones_is_refused() -> None:
-    async def both(name: str, port: int) -> Sequence[str]:
+async def test_a_name_with_one_private_address_among_public_ones_is_refused_and_an_unknown_one_too() -> None:
+    async def resolve(name: str, port: int) -> Sequence[str]:
+        if name == "unknown.example":
+            raise OSError("no such name")
         return ["93.184.216.34", "10.0.0.7"]
 
-    assert "public internet" in await why("http://pictures.example/a.jpg", PublicFetcher(resolve=both))
+    patient = PublicFetcher(resolve=resolve)
+    assert "public internet" in await why("http://pictures.example/a.jpg", patient)
+    assert "leads nowhere" in await why("http://unknown.example/", patient)
 
 
 async def test_the_address_that_was_checked_is_the_one_that_is_connected_to(host: Host) -> None:
@@ -109,15 +116,3 @@ async def test_a_host_that_misbehaves_is_given_up_with_a_sentence(
     host: Host, path: str, words: str, limits: dict[str, float]
 ) -> None:
     assert words in await why(host.url + path, fetcher(**limits))
-
-
-async def test_a_busy_host_is_asked_again_when_it_says_so(host: Host) -> None:
-    assert await fetcher().fetch(f"{host.url}/busy") == picture("gold")
-    assert host.requests["/busy"] == 3
-
-
-async def test_a_name_that_nobody_knows_is_a_sentence() -> None:
-    async def unknown(name: str, port: int) -> Sequence[str]:
-        raise OSError("no such name")
-
-    assert "leads nowhere" in await why("http://a.example/", PublicFetcher(resolve=unknown))
