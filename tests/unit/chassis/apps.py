@@ -1,19 +1,23 @@
 """A small app on the chassis, whose routes do what the tests of the exchange need."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
+import httpx
 from fastapi import APIRouter, FastAPI, Request, Response, UploadFile
 
 from chassis.errors import Overloaded
 from chassis.http.app import RequestDeadline, create_app
 from chassis.http.bodies import Router
+from chassis.http.problems import PROBLEM_JSON
 from chassis.scope import current_scope
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
+from contracts import headers
 from contracts.operations import Health
+from tests.wire import RawReply
 
 SECRET = "/srv/loreglass/secret.key at 10.1.2.3"
 
@@ -31,6 +35,27 @@ class Witness:
         """Return the value of a series; 0 if there is none."""
         series, text = f'{name}{{{labels}service="probe"}} ', self.metrics.exposition()[0].decode()
         return sum(float(line.removeprefix(series)) for line in text.splitlines() if line.startswith(series))
+
+    async def in_work(self, number: int) -> None:
+        """Return once so many requests are in work."""
+        await until(lambda: self.metric("loreglass_requests_in_flight") == number)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Return once it holds."""
+    with anyio.fail_after(20):
+        while not condition():
+            await anyio.lowlevel.checkpoint()
+
+
+def kind_of(reply: httpx.Response | RawReply) -> tuple[int, str]:
+    """Status and kind; every problem is also checked for its form."""
+    status = reply.status if isinstance(reply, RawReply) else reply.status_code
+    problem = reply.json()
+    assert reply.headers["content-type"] == PROBLEM_JSON
+    assert problem["status"] == status
+    assert problem["trace_id"] == reply.headers[headers.TRACE.lower()]
+    return status, str(problem["type"]).removeprefix("urn:loreglass:problem:")
 
 
 def probe_app(witness: Witness, settings: AppSettings | None = None) -> FastAPI:

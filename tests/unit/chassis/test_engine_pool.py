@@ -11,6 +11,7 @@ from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
 from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
+from tests.unit.chassis.apps import until
 
 PLENTY_MS = 60_000
 
@@ -44,9 +45,7 @@ async def entered(gate: Gate) -> None:
 
 async def settled(pool: EnginePool[Gate], depth: int) -> None:
     """Wait until the pool's own bookkeeping has reached `depth`."""
-    with anyio.fail_after(20):
-        while pool.depth != depth:
-            await anyio.lowlevel.checkpoint()
+    await until(lambda: pool.depth == depth)
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.scope import scoped
 from tests.gates import entered
+from tests.unit.chassis.guards import settled
 
 
 @dataclass
@@ -65,12 +66,6 @@ class Room:
                 visitor.error = error
             finally:
                 visitor.inside = False
-
-
-async def settled() -> None:
-    """Every task has gone as far as it can."""
-    for _ in range(6):
-        await anyio.lowlevel.checkpoint()
 
 
 @asynccontextmanager

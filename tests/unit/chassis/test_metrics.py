@@ -6,7 +6,6 @@ from threading import Event
 import anyio
 import httpx
 import pytest
-from anyio.lowlevel import checkpoint
 from fastapi import APIRouter
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as plain_families
@@ -21,6 +20,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts import headers
 from contracts.operations import Health
 from tests.live import live
+from tests.unit.chassis.apps import until
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 OPENMETRICS = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3"
@@ -129,18 +129,15 @@ async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
     assert gauges() == [0, 0, 0, 0]
     async with anyio.create_task_group() as group:
         group.start_soon(pool.run, work, Deadline.after_ms(30_000))
-        while not begun.is_set():
-            await checkpoint()
+        await until(begun.is_set)
         for depth in (2, 3):
             group.start_soon(pool.run, work, Deadline.after_ms(30_000))
-            while pool.depth < depth:
-                await checkpoint()
+            await until(lambda depth=depth: pool.depth == depth)  # type: ignore[misc]
             now[0] += 3.5
         with pytest.raises(Overloaded):
             await pool.run(work, Deadline.after_ms(30_000))
         assert gauges() == [2, 1, 7, 1]
         hold.set()
-    while pool.depth:
-        await checkpoint()
+    await until(lambda: pool.depth == 0)
     assert gauges() == [0, 0, 0, 1]
     pool.close()

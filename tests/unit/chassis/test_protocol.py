@@ -10,12 +10,10 @@ import pytest
 from anyio.abc import SocketStream
 
 from chassis.http.connections import Connections
-from chassis.http.problems import PROBLEM_JSON
 from chassis.settings import AppSettings
-from contracts import headers
 from tests.live import live
-from tests.unit.chassis.apps import Witness, probe_app
-from tests.wire import RawReply, connection, head, read_reply
+from tests.unit.chassis.apps import Witness, kind_of, probe_app, until
+from tests.wire import connection, head, read_reply
 
 SETTINGS = AppSettings(max_body_bytes=100_000, max_header_bytes=4096, header_timeout_s=10, min_body_rate=100)
 
@@ -34,9 +32,7 @@ class Probe:
 
     async def connections(self, number: int) -> None:
         """Return once so many are open, the test's own clients left out."""
-        with anyio.fail_after(20):
-            while len(self.register) != number:
-                await anyio.lowlevel.checkpoint()
+        await until(lambda: len(self.register) == number)
 
     def refused(self, reason: str) -> float:
         return self.witness.metric("loreglass_connections_refused_total", f'reason="{reason}",')
@@ -56,16 +52,6 @@ async def server() -> AsyncIterator[Probe]:
         yield made
 
 
-def kind_of(reply: RawReply) -> tuple[int, str]:
-    """Status and kind; every refusal is also checked for its form, and for saying that it closes."""
-    problem = reply.json()
-    assert reply.headers["content-type"] == PROBLEM_JSON
-    assert reply.headers["connection"] == "close"
-    assert problem["status"] == reply.status
-    assert problem["trace_id"] == reply.headers[headers.TRACE.lower()]
-    return reply.status, str(problem["type"]).removeprefix("urn:loreglass:problem:")
-
-
 async def flood(url: str, first: bytes, piece: bytes, times: int) -> tuple[int, str]:
     """The refusal of what never ends: `piece` after `piece`, until the server answers or `times` are sent."""
     async with connection(url) as stream:
@@ -76,7 +62,9 @@ async def flood(url: str, first: bytes, piece: bytes, times: int) -> tuple[int, 
         except anyio.BrokenResourceError:
             pass  # it reads no more
         with anyio.fail_after(20):
-            return kind_of(await read_reply(stream))
+            reply = await read_reply(stream)
+        assert reply.headers["connection"] == "close"
+        return kind_of(reply)
 
 
 async def read_to_end(stream: SocketStream) -> bytes:
@@ -229,7 +217,7 @@ async def test_an_idle_connection_is_kept_for_its_time_and_line_breaks_do_not_le
 async def test_a_body_that_trickles_is_refused_and_its_work_ended(server: Probe) -> None:
     async with connection(server.url) as stream:
         await stream.send(head("POST", "/length", Content_Length=50_000) + b"x" * 2_000)
-        await _in_work(server)
+        await server.witness.in_work(1)
         server.register.watch(10)  # 2,000 bytes in this window, more than 100 a second
         await stream.send(b"x")
         await anyio.sleep(0.05)
@@ -237,13 +225,6 @@ async def test_a_body_that_trickles_is_refused_and_its_work_ended(server: Probe)
         assert kind_of(await read_reply(stream)) == (408, "request_timeout")
     assert server.witness.ran == []
     assert server.refused("request_timeout") == 1
-
-
-async def _in_work(server: Probe, number: int = 1) -> None:
-    """Return once so many requests are in work."""
-    with anyio.fail_after(20):
-        while server.witness.metric("loreglass_requests_in_flight") != number:
-            await anyio.lowlevel.checkpoint()
 
 
 async def test_work_that_takes_long_is_not_a_slow_body(server: Probe) -> None:
@@ -284,7 +265,7 @@ async def test_whoever_is_refused_makes_no_room_for_the_next(share: float) -> No
         for _ in range(4):
             stream = await opened.enter_async_context(connection(server.url))
             await stream.send(head("POST", "/hang", Content_Length=2) + b"{}")
-        await _in_work(server, 4)
+        await server.witness.in_work(4)
         for _ in range(20):
             stream = await opened.enter_async_context(connection(server.url))
             assert kind_of(await read_reply(stream)) == (503, "overloaded")
