@@ -6,9 +6,6 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 from anyio.abc import SocketStream
-from fastapi import FastAPI
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.http.calls import Form, ServiceClient, http_client
@@ -36,41 +33,36 @@ async def service_at(url: str, guard: Guard | None = None) -> AsyncIterator[Serv
         yield ServiceClient(http, "probe", url, guard)
 
 
-@asynccontextmanager
-async def service_that_replies(reply: Response) -> AsyncIterator[ServiceClient]:
-    app = FastAPI()
+def replying(scripted: Scripted) -> ServiceClient:
+    async def handle(_: str, __: Mapping[str, str]) -> Scripted:
+        return scripted
 
-    @app.api_route("/health/ready", methods=["GET"])
-    async def ready(_: Request) -> Response:
-        return reply
-
-    async with live(app) as client, service_at(str(client.base_url)) as service:
-        yield service
+    return ServiceClient(ScriptedHttp(handle), "probe", "http://probe")
 
 
 async def test_the_time_to_come_back_comes_along() -> None:
-    async with service_that_replies(problem_response(Overloaded(retry_after_s=7), None)) as service:
-        with pytest.raises(Overloaded) as caught:
-            await service.get("/health/ready", Health, after())
+    refusal = problem_response(Overloaded(retry_after_s=7), None)
+    service = replying(Scripted(bytes(refusal.body), refusal.status_code, dict(refusal.headers)))
+    with pytest.raises(Overloaded) as caught:
+        await service.get("/health/ready", Health, after())
     assert caught.value.retry_after_s == 7
 
 
 @pytest.mark.parametrize(
     "reply",
     [
-        Response("<html>nginx</html>", 502),
-        Response("not a problem", 503, media_type=PROBLEM_JSON),
-        Response(status_code=302, headers={"Location": "http://127.0.0.1:1/"}),
-        Response("not json"),
-        JSONResponse({"checks": 5}),
-        Response(b"\xff\xfe\x00"),
+        Scripted(b"<html>nginx</html>", 502),
+        Scripted(b"not a problem", 503, {"content-type": PROBLEM_JSON}),
+        Scripted(b"", 302, {"location": "http://127.0.0.1:1/"}),
+        Scripted(b"not json"),
+        Scripted(b'{"checks": 5}'),
+        Scripted(b"\xff\xfe\x00"),
     ],
-    ids=lambda reply: f"{reply.status_code} {bytes(reply.body)[:12]!r}",
+    ids=lambda reply: f"{reply.status} {reply.content[:12]!r}",
 )
-async def test_a_reply_outside_the_contract_is_an_unavailable_dependency(reply: Response) -> None:
-    async with service_that_replies(reply) as service:
-        with pytest.raises(DependencyUnavailable) as caught:
-            await service.get("/health/ready", Health, after())
+async def test_a_reply_outside_the_contract_is_an_unavailable_dependency(reply: Scripted) -> None:
+    with pytest.raises(DependencyUnavailable) as caught:
+        await replying(reply).get("/health/ready", Health, after())
     assert "127.0.0.1" not in caught.value.detail
     assert "http" not in caught.value.detail
 

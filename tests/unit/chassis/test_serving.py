@@ -20,19 +20,7 @@ from chassis.http.connections import ConnectionLimits, Connections
 from chassis.http.serving import BoundApp, listen, run, running
 from chassis.settings import RemoteModelSettings
 from chassis.startup import CannotStart, WrongSettings, sentence_of
-from tests.unit.chassis.apps import Witness, probe_app
-
-
-async def test_apps_run_side_by_side_and_are_gone_afterwards() -> None:
-    bound = [BoundApp(probe_app(Witness()), listen("127.0.0.1", 0)) for _ in range(3)]
-    urls = [f"{each.url}/health/live" for each in bound]
-    async with running(bound), httpx.AsyncClient() as client:
-        statuses = [(await client.get(url)).status_code for url in urls]
-    assert statuses == [200, 200, 200]
-    async with httpx.AsyncClient() as client:
-        for url in urls:
-            with pytest.raises(httpx.ConnectError):
-                await client.get(url)
+from tests.unit.chassis.apps import Witness, probe_app, until
 
 
 @pytest.mark.parametrize(("drain_s", "heard"), [(20, ["done"]), (0, [])])
@@ -53,25 +41,19 @@ async def test_an_app_told_to_stop_finishes_what_it_has_in_hand(drain_s: int, he
                 replies.extend([reply.json()] if reply.is_success else [])
         may_end.set()
 
+    async def end_it() -> None:
+        if drain_s:
+            await until(lambda: bound.listener.fileno() == -1)
+        else:  # only an app that waits although it was told not to comes so far
+            await anyio.sleep(1.5)
+        may_end.set()
+
     bound = BoundApp(app, listen("127.0.0.1", 0), drain_s)
     async with anyio.create_task_group() as group, running([bound]):
         group.start_soon(ask, f"{bound.url}/work")
         await begun.wait()
-        group.start_soon(_once_it_no_longer_listens if drain_s else _later_than_it_may, bound, may_end)
+        group.start_soon(end_it)
     assert replies == heard
-
-
-async def _once_it_no_longer_listens(bound: BoundApp, may_end: anyio.Event) -> None:
-    while bound.listener.fileno() != -1:  # noqa: ASYNC110 - a server tells nobody
-        await anyio.sleep(0.01)
-    may_end.set()
-
-
-async def _later_than_it_may(_: BoundApp, may_end: anyio.Event) -> None:
-    """Only an app that waits although it was told not to comes so far."""
-    with anyio.move_on_after(1.5):
-        await may_end.wait()
-    may_end.set()
 
 
 async def test_an_app_that_cannot_start_is_named_and_stops_the_others() -> None:
