@@ -30,11 +30,6 @@ TRACE_ID = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
-async def witness() -> Witness:
-    return Witness()
-
-
-@pytest.fixture
 async def client(witness: Witness) -> AsyncIterator[httpx.AsyncClient]:
     async with live(probe_app(witness)) as made:
         yield made

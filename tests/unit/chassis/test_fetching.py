@@ -1,17 +1,11 @@
 """Fetching from addresses that a stranger wrote."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from chassis.http.fetching import FetchFailed, FetchLimits, PublicFetcher, is_public
-from tests.unit.chassis.picture_hosts import METADATA, Host, picture, picture_host
-
-
-@pytest.fixture
-def host() -> Iterator[Host]:
-    with picture_host() as host:
-        yield host
+from tests.unit.chassis.picture_hosts import METADATA, Host, picture
 
 
 def fetcher(**limits: float) -> PublicFetcher:

@@ -3,6 +3,7 @@
 import io
 import random
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,6 @@ from chassis.errors import CorruptImage, ImageTooLarge, UnsupportedImage
 from chassis.images import ImageLimits
 from chassis.pixels import decode_rgb
 from tests.unit.chassis import pictures
-from tests.unit.chassis.decoders import program_in_place_of_python
 
 pillow_heif.register_heif_opener()
 
@@ -104,9 +104,9 @@ def test_a_header_beyond_the_limits_is_refused_undecoded(kind: str) -> None:
 
 @pytest.mark.parametrize("line", ["kill -SEGV $$", "exec sleep 30"])
 def test_a_decoder_that_crashes_or_never_ends_takes_nobody_along(
-    line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    line: str, monkeypatch: pytest.MonkeyPatch, python: Callable[[str], None]
 ) -> None:
-    program_in_place_of_python(monkeypatch, tmp_path, line)
+    python(line)
     monkeypatch.setattr(images, "PROGRAM", replace(images.PROGRAM, most_s=0.2))
     assert outcome(pictures.encoded(pictures.scene(), "HEIF")) == "CorruptImage"
 

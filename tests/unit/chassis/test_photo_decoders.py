@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import anyio
@@ -26,7 +25,6 @@ from chassis.images import CleanImage, ImageLimits, PhotoDecoders, clean_image
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
 from tests.unit.chassis import pictures
-from tests.unit.chassis.decoders import program_in_place_of_python
 from tests.unit.chassis.scans import many_scans, segment
 
 pillow_heif.register_heif_opener()  # to write them
@@ -54,12 +52,6 @@ async def ours() -> AsyncIterator[Ours]:
     made = Ours()
     yield made
     made.decoders.close()
-
-
-@pytest.fixture
-def python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Python:
-    """Have a line of shell run in the place of Python."""
-    return partial(program_in_place_of_python, monkeypatch, tmp_path)
 
 
 def children() -> list[int]:

@@ -1,19 +1,12 @@
 """Pictures kept under the hash of their content."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from chassis.http.fetching import FetchLimits, PublicFetcher
 from chassis.picture_cache import NotAPicture, PictureCache
-from tests.unit.chassis.picture_hosts import Host, bomb, picture, picture_host
-
-
-@pytest.fixture(scope="module")
-def host() -> Iterator[Host]:
-    with picture_host() as host:
-        yield host
+from tests.unit.chassis.picture_hosts import Host, bomb, picture
 
 
 def cache(folder: Path) -> PictureCache:

@@ -125,11 +125,6 @@ def test_an_address_is_a_host_or_what_one_caller_is_given(given: str, counted: s
 
 
 @pytest.fixture
-async def witness() -> Witness:
-    return Witness()
-
-
-@pytest.fixture
 async def client(witness: Witness) -> AsyncIterator[httpx.AsyncClient]:
     settings = AppSettings(max_body_bytes=MIB, max_upload_bytes=2 * MIB)
     async with live(probe_app(witness, settings)) as made:
