@@ -9,10 +9,11 @@ _LAST_RUN = 1 << 14
 def many_scans(width: int, height: int, scans: int, before: bytes = b"") -> bytes:
     """One grey picture: a first scan of levels, then refinements that change nothing. `before`: segments."""
     blocks = ((width + 7) // 8) * ((height + 7) // 8)
-    bits = ""
-    while blocks_left := blocks - _done(bits):
-        run = min(blocks_left, _ALL_BLOCKS_OF - 1)
-        bits += f"0{run - _LAST_RUN:014b}" if run >= _LAST_RUN else "10" * run
+    bits, left = "", blocks
+    while left:
+        run = min(left, _ALL_BLOCKS_OF - 1)
+        bits += f"0{run - _LAST_RUN:014b}" if run >= _LAST_RUN else "10" * run  # runs of ends of bands
+        left -= run
     nothing = _coded(bits)
     parts = [
         b"\xff\xd8" + before,
@@ -30,17 +31,6 @@ def many_scans(width: int, height: int, scans: int, before: bytes = b"") -> byte
 def segment(marker: int, content: bytes) -> bytes:
     """With its length."""
     return struct.pack(">BBH", 0xFF, marker, len(content) + 2) + content
-
-
-def _done(bits: str) -> int:
-    """Blocks that runs of ends of bands cover."""
-    done, at = 0, 0
-    while at < len(bits):
-        if bits[at] == "0":
-            done, at = done + _LAST_RUN + int(bits[at + 1 : at + 15], 2), at + 15
-        else:
-            done, at = done + 1, at + 2
-    return done
 
 
 def _coded(bits: str) -> bytes:

@@ -11,6 +11,7 @@ from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
 from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
+from chassis.scope import scoped
 from tests.unit.chassis.apps import until
 
 PLENTY_MS = 60_000
@@ -133,3 +134,22 @@ async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> N
             group.cancel_scope.cancel()
         gate.opened.set()
     assert gate.calls == ["one"]
+
+
+async def test_scopes_take_turns_however_many_calls_one_of_them_has_waiting(gate: Gate) -> None:
+    done = list[str]()
+    async with pooled(gate, queue=8) as pool:
+
+        async def work(scope: str) -> None:
+            with scoped(scope):
+                await pool.run(lambda engine: engine.work(scope), Deadline.after_ms(PLENTY_MS))
+            done.append(scope)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(work, "noisy")
+            await entered(gate)
+            for scope in [*["noisy"] * 6, "quiet"]:
+                group.start_soon(work, scope)
+                await anyio.wait_all_tasks_blocked()
+            gate.opened.set()
+        assert done.index("quiet") == 1

@@ -98,6 +98,16 @@ async def test_a_scope_that_sends_little_waits_for_those_inside_and_not_for_thos
         assert it.entered[4] is quiet[0]
 
 
+async def test_a_full_queue_refuses_the_scope_that_waits_with_most() -> None:
+    async with room(1, max_waiting=3) as it:
+        with scoped("noisy"):
+            noisy = [await it.visit(1_000 + nth) for nth in range(4)]
+        with scoped("quiet"):
+            quiet = await it.visit(50_000)
+        assert isinstance(noisy[-1].error, Overloaded)
+        assert quiet.error is None
+
+
 async def test_one_that_is_too_heavy_for_the_gate_runs_alone_and_nobody_slips_past_it() -> None:
     async with room(4) as it:
         light = await it.visit(weight=1)

@@ -80,18 +80,6 @@ def test_our_lines_and_those_of_libraries_have_one_form(configured: Configure) -
     assert SECRET not in written.getvalue()
 
 
-def test_a_warning_of_the_interpreter_is_a_line_too(configured: Configure) -> None:
-    written = configured("info")
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        logging.captureWarnings(False)
-        logging.captureWarnings(True)
-        warnings.warn("a setting is old", DeprecationWarning, stacklevel=1)
-    (line,) = lines(written)
-    assert line["event"].endswith("DeprecationWarning: a setting is old")
-    assert line["logger"] == "py.warnings"
-
-
 @pytest.mark.parametrize(
     ("level", "trace", "logger", "is_whole"),
     [

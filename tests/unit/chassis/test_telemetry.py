@@ -320,9 +320,16 @@ async def passed_on(sent: dict[str, str]) -> dict[str, str]:
     return replied
 
 
-def test_callers_of_the_gateway_are_strangers_and_those_of_services_are_not() -> None:
+async def test_callers_of_the_gateway_are_strangers_and_services_keep_the_traces_that_theirs_keep(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert not GatewaySettings().trust_remote_sampling
-    assert ServiceSettings().trust_remote_sampling
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
+    with telemetry():
+        async with live(back_app()) as back:
+            await back.get("/next")
+            await back.get("/next", headers={"traceparent": f"00-{TRACE}-{PARENT}-01"})
+    assert set(map(trace_of, collector.spans)) == {TRACE}
 
 
 @pytest.mark.parametrize("flags", ["00", "01"])

@@ -169,12 +169,13 @@ def test_what_contradicts_a_version_that_is_there_is_refused(store: VectorStore)
     store.create("v1", SCHEMA)
     store.publish("pages", "v1")
     other = CollectionSchema(dense={"look": 8})
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: store.create("pages", SCHEMA),
         lambda: store.publish("v1", "v1"),
         lambda: store.create("v1", other),
         lambda: store.create("v2", other, base="v1"),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(CollectionConflict):
             change()
 
