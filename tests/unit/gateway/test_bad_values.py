@@ -55,9 +55,7 @@ WRONG_PARTS = {
 
 # Which forms cannot be read is tested in tests/unit/chassis/test_bodies.py.
 @pytest.mark.parametrize(("parts", "status", "kind"), WRONG_PARTS.values(), ids=map(ascii, WRONG_PARTS))
-async def test_a_form_of_other_parts_is_refused(
-    world: World, parts: list[bytes], status: int, kind: str
-) -> None:
+async def test_a_bad_form_is_refused(world: World, parts: list[bytes], status: int, kind: str) -> None:
     refused(await post_form(world, form_of(*parts)), status, kind)
 
 
