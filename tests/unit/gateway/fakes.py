@@ -195,9 +195,9 @@ def indexed(points: int) -> Collections:
 
 
 class FakeServices:
-    """The eight services. They find one book, whose author and pages are known."""
+    """The eight services. They find one book, whose author and pages are known, or reply as `replies` say."""
 
-    def __init__(self) -> None:
+    def __init__(self, **replies: Any) -> None:
         self.ocr = FakeService(print_of(text_line("THE SALT ROAD")))
         self.cropper = FakeService(regions())
         self.image_search = FakeService(images(image_hit()))
@@ -212,6 +212,8 @@ class FakeServices:
         self.verifier = FakeService(VerifyReply(supported=True, probability=0.95, checks=[]))
         self.reader = FakeService(read_known)
         self.collections = FakeService(indexed(3))
+        for name, reply in replies.items():
+            self[name].reply = reply
 
     def __getitem__(self, name: str) -> FakeService:
         return cast(FakeService, getattr(self, name))

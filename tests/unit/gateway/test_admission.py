@@ -1,6 +1,6 @@
 """Admission: bounded, in order of deadlines, and refusing at once what cannot be in time."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -71,6 +71,16 @@ async def arrive(group: TaskGroup, door: Door, name: str, **visit: Any) -> None:
     await anyio.wait_all_tasks_blocked()
 
 
+def arrivals(visits: Mapping[str, Mapping[str, Any]]) -> Scene:
+    """One question after the other."""
+
+    async def scene(door: Door, group: TaskGroup) -> None:
+        for name, visit in visits.items():
+            await arrive(group, door, name, **visit)
+
+    return scene
+
+
 def test_limit_of_questions_in_flight_and_the_next_waits() -> None:
     async def scene(door: Door, group: TaskGroup) -> None:
         for name in "abc":
@@ -95,21 +105,15 @@ def test_busy_from_half_its_places_on() -> None:
 
 
 def test_waiting_question_expires_while_there_is_time_to_answer() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        await arrive(group, door, "long", work_s=50)
-        await arrive(group, door, "waits", within_s=10, needed_s=0.5)
-
-    door = play(scene)
+    door = play(arrivals({"long": {"work_s": 50}, "waits": {"within_s": 10, "needed_s": 0.5}}))
     assert isinstance(door.refused["waits"], DeadlineExceeded)
     assert door.refused_at["waits"] == pytest.approx(9.5)
     assert door.refusals == [(INTERACTIVE, Refusal.EXPIRED)]
 
 
 def test_question_with_too_little_time_is_refused_although_there_is_room() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        await arrive(group, door, "hopeless", within_s=1, needed_s=2)
-
-    assert isinstance(play(scene).refused["hopeless"], DeadlineExceeded)
+    door = play(arrivals({"hopeless": {"within_s": 1, "needed_s": 2}}))
+    assert isinstance(door.refused["hopeless"], DeadlineExceeded)
 
 
 def test_question_whose_turn_comes_too_late_is_shed_on_arrival() -> None:
@@ -130,62 +134,28 @@ def test_question_whose_turn_comes_too_late_is_shed_on_arrival() -> None:
     assert door.refusals == [(BACKGROUND, Refusal.TOO_LATE)]
 
 
-def test_before_any_figure_is_known_what_is_needed_is_taken_for_the_pace() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        for name in "abcd":
-            await arrive(group, door, name, work_s=1, within_s=11, needed_s=4)
-
-    assert set(play(scene).refused) == {"d"}
-
-
-def test_next_in_line_is_expected_to_wait_for_half_an_answer() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        await arrive(group, door, "in", work_s=1, within_s=11, needed_s=4)
-        await arrive(group, door, "next", work_s=1, within_s=7, needed_s=4)
-        await arrive(group, door, "hurried", work_s=1, within_s=5, needed_s=4)
-
-    assert set(play(scene).refused) == {"hurried"}
-
-
-def test_retry_after_is_at_least_a_second() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        await arrive(group, door, "in")
-        await arrive(group, door, "shed")
-
-    shed = play(scene, waiting=0).refused["shed"]
-    assert isinstance(shed, Overloaded)
-    assert shed.retry_after_s == 1
+@pytest.mark.parametrize("within_s", [(11, 11, 11, 11), (11, 7, 5)])
+def test_at_first_the_pace_is_what_is_needed_and_the_next_in_line_waits_for_half(
+    within_s: Sequence[float],
+) -> None:
+    visits = {str(place): {"within_s": each, "needed_s": 4} for place, each in enumerate(within_s)}
+    assert set(play(arrivals(visits)).refused) == {str(len(within_s) - 1)}
 
 
 def test_full_queue_sheds_the_lowest_priority_and_latest_deadline() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        await arrive(group, door, "in")
-        await arrive(group, door, "background", priority=BACKGROUND, within_s=20)
-        await arrive(group, door, "patient background", priority=BACKGROUND, within_s=90)
-        await arrive(group, door, "interactive")
-        await arrive(group, door, "more background", priority=BACKGROUND, within_s=95)
-        await arrive(group, door, "urgent background", priority=BACKGROUND, within_s=10)
-        await arrive(group, door, "standard", priority=STANDARD)
-
-    door = play(scene, waiting=3)
+    visits = {
+        "in": {},
+        "background": {"priority": BACKGROUND, "within_s": 20},
+        "patient background": {"priority": BACKGROUND, "within_s": 90},
+        "interactive": {},
+        "more background": {"priority": BACKGROUND, "within_s": 95},
+        "urgent background": {"priority": BACKGROUND, "within_s": 10},
+        "standard": {"priority": STANDARD},
+    }
+    door = play(arrivals(visits), waiting=3)
     assert set(door.refused) == {"patient background", "more background", "background"}
     assert set(door.refusals) == {(BACKGROUND, Refusal.FULL)}
     assert door.entered == ["in", "interactive", "standard", "urgent background"]
-
-
-def test_caller_that_leaves_frees_its_place_at_once() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        async with anyio.create_task_group() as leaving:
-            await arrive(leaving, door, "in", work_s=1000)
-            await arrive(leaving, door, "waits too")
-            await arrive(group, door, "stays")
-            assert (door.admission.in_flight, door.admission.waiting) == (1, 2)
-            leaving.cancel_scope.cancel()
-        await anyio.wait_all_tasks_blocked()
-        assert (door.admission.in_flight, door.admission.waiting) == (1, 0)
-        assert door.entered == ["in", "stays"]
-
-    assert play(scene).refused == {}
 
 
 TENTHS = st.integers(0, 40).map(lambda tenths: tenths / 10)

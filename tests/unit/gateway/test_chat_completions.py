@@ -41,9 +41,7 @@ def extra(reply: Any) -> Answer:
     return Answer.model_validate(reply.model_extra["loreglass"])
 
 
-async def test_completion_has_the_answer_its_sources_and_no_session(
-    client: AsyncOpenAI, world: World
-) -> None:
+async def test_completion_has_answer_sources_and_no_session(client: AsyncOpenAI, world: World) -> None:
     reply = await ask(client)
     plain = await world.ask()
     [choice] = reply.choices
@@ -63,9 +61,7 @@ async def test_pipelines_are_the_models(client: AsyncOpenAI) -> None:
         await client.chat.completions.create(model="gpt-4o", messages=[user(QUESTION)])
 
 
-async def test_stream_has_stages_then_the_answer_and_ends_with_the_whole_body(
-    client: AsyncOpenAI, world: World
-) -> None:
+async def test_stream_has_stages_the_answer_and_the_whole_body(client: AsyncOpenAI, world: World) -> None:
     plain = await world.ask()
     stream = await ask(client, stream=True)
     chunks = [chunk async for chunk in stream]
@@ -82,12 +78,11 @@ async def test_stream_has_stages_then_the_answer_and_ends_with_the_whole_body(
 
 async def test_long_texts_are_cut_to_the_length_of_a_question(client: AsyncOpenAI, world: World) -> None:
     endless = "x" * 1_000_000
-    pasted = "Who wrote this? " + "word " * 10_000 + "Name the author."
     messages: list[ChatCompletionMessageParam] = [
         {"role": "system", "content": "Be brief."},
         user(endless),
         {"role": "assistant", "content": endless},
-        user(pasted, photo=None),
+        user("Who wrote this? " + "word " * 10_000 + "Name the author.", photo=None),
     ]
     reply = await ask(client, messages)
     query, most = world.reasoner.queries[-1], GatewaySettings().max_question_chars

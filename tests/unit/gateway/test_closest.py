@@ -54,18 +54,14 @@ def test_closest_is_the_best_passage_with_whole_sentences_of_it() -> None:
     assert closest.sentence.endswith(".")
     assert len(closest.sentence) <= CLOSEST_CHARS
     assert (closest.title, closest.kind) == ("St Paul's Cathedral", CitationKind.PAGE)
+    chunks = tuple(page_evidence(Passage(CATHEDRAL, "St Paul's Cathedral", "", None)))
+    assert all(len(chunk.text) < len(CATHEDRAL) for chunk in chunks)
+    assert closest_in("How tall is the dome?", *chunks).snippet == CATHEDRAL
 
 
 def test_long_sentence_is_cut_after_a_word() -> None:
     closest = closest_in("How tall?", page("tall houses and towers " * 50))
     assert set(closest.sentence.split()) == {"tall", "houses", "and", "towers"}
-
-
-def test_closest_chunk_is_shown_with_the_rest_of_its_passage() -> None:
-    chunks = tuple(page_evidence(Passage(CATHEDRAL, "St Paul's Cathedral", "", None)))
-    assert all(len(chunk.text) < len(CATHEDRAL) for chunk in chunks)
-    closest = closest_in("How tall is the dome?", *chunks)
-    assert closest.snippet == CATHEDRAL
 
 
 def test_passage_of_a_long_page_is_cut_around_the_closest_sentence() -> None:
@@ -90,9 +86,7 @@ def test_sentence_that_the_refused_reply_quotes_is_the_closest() -> None:
     ("question", "shares_two"),
     [("How tall is the dome of this cathedral?", True), ("How tall is this?", False)],
 )
-def test_question_without_its_photo_needs_a_passage_that_shares_two_words(
-    question: str, shares_two: bool
-) -> None:
+def test_without_its_photo_the_closest_passage_shares_two_words(question: str, shares_two: bool) -> None:
     reply = Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
     context = Context(Route.RAG, evidence=(page(CATHEDRAL),))
     closest = conclude(question, reply, None, context, None, {}, load_thresholds()).closest

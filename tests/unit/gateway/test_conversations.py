@@ -30,8 +30,7 @@ async def test_follow_up_has_photo_and_history(world: World) -> None:
 
 async def test_new_photo_replaces_the_old_one(world: World) -> None:
     first = await world.ask()
-    other = encoded(scene(400, 300), "JPEG")
-    await world.ask("And this?", photo=other, session_id=first.session_id)
+    await world.ask("And this?", photo=encoded(scene(400, 300), "JPEG"), session_id=first.session_id)
     await world.ask("Which one was that?", photo=None, session_id=first.session_id)
     second, third = world.reasoner.queries[1:]
     assert second.photo_is_new
@@ -50,21 +49,22 @@ async def test_deleted_session_is_gone(world: World) -> None:
     assert again.headers["content-type"] == "application/problem+json"
 
 
-async def test_session_deleted_during_the_answer_costs_no_answer(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        session_id = (await world.ask()).session_id
-        services.text_search.mood = Mood.HELD
-        services.text_search.arrived = anyio.Event()
-        answers: list[Answer] = []
+async def test_session_deleted_during_the_answer_costs_no_answer(
+    services: FakeServices, world: World
+) -> None:
+    session_id = (await world.ask()).session_id
+    services.text_search.mood = Mood.HELD
+    services.text_search.arrived = anyio.Event()
+    answers: list[Answer] = []
 
-        async def ask() -> None:
-            answers.append(await world.ask(photo=None, session_id=session_id))
+    async def ask() -> None:
+        answers.append(await world.ask(photo=None, session_id=session_id))
 
-        async with anyio.create_task_group() as group:
-            group.start_soon(ask)
-            await services.text_search.arrived.wait()
-            await world.client.delete(f"/sessions/{session_id}")
-            services.text_search.release.set()
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await services.text_search.arrived.wait()
+        await world.client.delete(f"/sessions/{session_id}")
+        services.text_search.release.set()
     assert answers[0].reason is Reason.ANSWERED
     assert answers[0].degraded == ["session"]
 
@@ -98,16 +98,15 @@ async def test_concurrent_questions_do_not_mix(services: FakeServices) -> None:
     assert all(ask.history == () for ask in world.reasoner.queries)
 
 
-async def test_trace_has_stages_and_no_content(services: FakeServices) -> None:
+async def test_trace_has_stages_and_no_content(services: FakeServices, world: World) -> None:
     services.reranker.mood = Mood.BUSY
-    async with gateway_before(services) as world:
-        reply = await world.client.post(
-            "/answer",
-            headers={headers.TRACE: TRACE_ID},
-            files={"image": encoded(scene(), "PNG")},
-            data={"question": "Who wrote this secret book?", "deadline_ms": "9000"},
-        )
-        stored = await world.client.get(f"/traces/{TRACE_ID}")
+    reply = await world.client.post(
+        "/answer",
+        headers={headers.TRACE: TRACE_ID},
+        files={"image": encoded(scene(), "PNG")},
+        data={"question": "Who wrote this secret book?", "deadline_ms": "9000"},
+    )
+    stored = await world.client.get(f"/traces/{TRACE_ID}")
     trace = Trace.model_validate_json(stored.content)
     assert reply.json()["trace_id"] == trace.trace_id == TRACE_ID
     assert (trace.pipeline, trace.deadline_ms, trace.problem) == ("loreglass", 9000, None)

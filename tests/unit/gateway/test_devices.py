@@ -117,7 +117,7 @@ async def test_log_names_the_error_of_a_board_with_status_200(world: World) -> N
     assert (line["status"], line["problem"]) == (200, "unsupported_image")
 
 
-async def test_app_fetches_the_answer_by_request_id(world: World) -> None:
+async def test_app_fetches_the_newest_answer_or_error_by_request_id(world: World) -> None:
     path = "/devices/photo-question/assistant-7"
     before = await world.client.get(path)
     sent = await send_raw(world.url, glasses("assistant-7", PHOTO))
@@ -125,44 +125,39 @@ async def test_app_fetches_the_answer_by_request_id(world: World) -> None:
     assert before.headers["content-type"] == PROBLEM_JSON
     assert (await world.client.get(path)).json() == sent.json()
     assert (await world.client.get(path + "?session=anna")).status_code == 404
-
-
-async def test_app_fetches_the_error_and_not_an_earlier_answer(world: World) -> None:
-    path = "/devices/photo-question/assistant-9"
-    await send_raw(world.url, glasses("assistant-9", PHOTO))
-    refused = await send_raw(world.url, glasses("assistant-9", b"no photo"))
+    refused = await send_raw(world.url, glasses("assistant-7", b"no photo"))
     fetched = await world.client.get(path)
     assert fetched.status_code == 200
     assert fetched.json() == {"success": False, "message": refused.json()["message"]}
 
 
-async def test_newer_photo_removes_the_older_answer(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        path = "/devices/photo-question/assistant-10"
-        await send_raw(world.url, glasses("assistant-10", PHOTO))
-        answered = await world.client.get(path)
-        services.text_search.mood = Mood.HANGS
-        services.text_search.arrived = anyio.Event()
-        async with connection(world.url) as stream:
-            await stream.send(glasses("assistant-10", OTHER_PHOTO, "?deadline_ms=60000"))
-            with anyio.fail_after(30):
-                await services.text_search.arrived.wait()
-            while_asking = await world.client.get(path)
-        await world.quiet()
+async def test_newer_photo_removes_the_older_answer(services: FakeServices, world: World) -> None:
+    path = "/devices/photo-question/assistant-10"
+    await send_raw(world.url, glasses("assistant-10", PHOTO))
+    answered = await world.client.get(path)
+    services.text_search.mood = Mood.HANGS
+    services.text_search.arrived = anyio.Event()
+    async with connection(world.url) as stream:
+        await stream.send(glasses("assistant-10", OTHER_PHOTO, "?deadline_ms=60000"))
+        with anyio.fail_after(30):
+            await services.text_search.arrived.wait()
+        while_asking = await world.client.get(path)
+    await world.quiet()
     assert (answered.status_code, while_asking.status_code) == (200, 404)
 
 
-async def test_app_fetches_the_answer_after_the_glasses_disconnected(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        services.text_search.mood = Mood.HELD
-        async with connection(world.url) as stream:
-            await stream.send(glasses("assistant-11", PHOTO, "?deadline_ms=60000"))
-            with anyio.fail_after(30):
-                await services.text_search.arrived.wait()
-        services.text_search.release.set()
+async def test_app_fetches_the_answer_after_the_glasses_disconnected(
+    services: FakeServices, world: World
+) -> None:
+    services.text_search.mood = Mood.HELD
+    async with connection(world.url) as stream:
+        await stream.send(glasses("assistant-11", PHOTO, "?deadline_ms=60000"))
         with anyio.fail_after(30):
-            while (fetched := await world.client.get("/devices/photo-question/assistant-11")).is_error:
-                await anyio.lowlevel.checkpoint()
+            await services.text_search.arrived.wait()
+    services.text_search.release.set()
+    with anyio.fail_after(30):
+        while (fetched := await world.client.get("/devices/photo-question/assistant-11")).is_error:
+            await anyio.lowlevel.checkpoint()
     assert fetched.json()["success"]
 
 

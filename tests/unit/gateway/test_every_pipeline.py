@@ -22,7 +22,7 @@ from tests.unit.gateway.fakes import (
     regions,
     text_hit,
 )
-from tests.unit.gateway.papers import CLOSED, SEARCHING, ask_paper, saying
+from tests.unit.gateway.papers import SEARCHING, ask_paper, saying
 from tests.unit.gateway.pipelines import Result, loreglass
 
 SYSTEMS = ("llm-only", *SEARCHING, "three-step", "wiki-prf")
@@ -50,15 +50,11 @@ async def ask(system: str, services: FakeServices, **more: Any) -> Result:
     return await loreglass(services=services, **more)
 
 
-@pytest.mark.parametrize("system", [*SERVICES, *CLOSED])
-async def test_a_system_calls_its_own_services_only(system: str) -> None:
-    result = await ask(system, services := FakeServices())
-    assert {name for name in NAMES if services[name].calls} == {*SERVICES.get(system, "").split()}
-    assert result.run.degraded == []
-
-
 @pytest.mark.parametrize("system", SERVICES)
-async def test_without_a_photo_nothing_is_looked_at(system: str) -> None:
+async def test_a_system_calls_its_own_services_only_and_without_a_photo_none_that_looks(system: str) -> None:
+    whole = await ask(system, services := FakeServices())
+    assert {name for name in NAMES if services[name].calls} == {*SERVICES[system].split()}
+    assert whole.run.degraded == []
     result = await ask(system, services := FakeServices(), photo=None)
     assert services.image_search.calls == services.cropper.calls == services.ocr.calls == []
     assert result.run.degraded == []
@@ -100,10 +96,9 @@ async def test_refusal_without_search_results_says_so(system: str) -> None:
 @pytest.mark.parametrize(("answer", "cited"), [(AUTHOR, [AUTHOR]), ("Made up.", [])])
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "llm-only"])
 async def test_the_evidence_that_says_the_answer_is_cited(system: str, answer: str, cited: list[str]) -> None:
-    services = FakeServices()
-    services.text_search.reply = pages()
-    outcome = (await ask_paper(system, saying(answer), services)).outcome
-    assert (outcome.answer, [citation.snippet for citation in outcome.citations]) == (answer, cited)
+    outcome = (await ask_paper(system, saying(answer), FakeServices(text_search=pages()))).outcome
+    assert (outcome.answer, outcome.reason) == (answer, Reason.ANSWERED)
+    assert [citation.snippet for citation in outcome.citations] == cited
 
 
 @pytest.mark.parametrize("system", [*SYSTEMS, "cot", "qa-dragon"])
@@ -126,10 +121,11 @@ async def test_failed_model_is_degraded_and_raised(system: str, error: Loreglass
     ],
 )
 async def test_evidence_is_shortened_to_fit_the_context_window(system: str, prompt: str, tokens: int) -> None:
-    services = FakeServices()
     facts = [image_hit(f"Thing {n}", 0.9, about="a very long story about it. " * 40) for n in range(10)]
-    services.image_search.reply = images(*facts)
-    services.text_search.reply = pages(*(text_hit(f"{n}. " + f"{BOOK} is long. " * 300) for n in range(30)))
+    services = FakeServices(
+        image_search=images(*facts),
+        text_search=pages(*(text_hit(f"{n}. " + f"{BOOK} is long. " * 300) for n in range(30))),
+    )
     small, wide = [
         (await ask_paper(system, services=services, options=VlmOptions(window=Window(size)))).reasoner.pieces(
             prompt

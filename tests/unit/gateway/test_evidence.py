@@ -36,14 +36,20 @@ def texts(text: str) -> list[str]:
     return [item.text for item in page_evidence(Passage(text, "A page", "https://a.example", None))]
 
 
-def test_a_word_without_end_is_cut_and_the_words_around_it_stay() -> None:
-    (only,) = texts(f"The tower {'x' * 10_000} was built in 1987.")
-    assert only == f"The tower {'x' * 200} was built in 1987."
+ADDRESS = "https://a.example/" + "path/" * 30
 
 
-def test_long_addresses_stay_whole() -> None:
-    address = "https://a.example/" + "path/" * 30
-    assert texts(f"See {address} for more.") == [f"See {address} for more."]
+@pytest.mark.parametrize(
+    ("text", "chunks"),
+    [
+        (f"The tower {'x' * 10_000} was built in 1987.", [f"The tower {'x' * 200} was built in 1987."]),
+        (f"See {ADDRESS} for more.", [f"See {ADDRESS} for more."]),
+        (" \n ", []),
+    ],
+    ids=["a word without end", "a long address", "no words"],
+)
+def test_endless_words_are_cut_and_long_addresses_stay_whole(text: str, chunks: list[str]) -> None:
+    assert texts(text) == chunks
 
 
 def test_full_stops_inside_a_row_do_not_cut_it() -> None:
@@ -51,10 +57,6 @@ def test_full_stops_inside_a_row_do_not_cut_it() -> None:
     chunks = texts("\n".join(rows))
     assert len(chunks) > 1
     assert {row for chunk in chunks for row in chunk.split("\n")} == set(rows)
-
-
-def test_a_page_without_words_is_no_evidence() -> None:
-    assert texts(" \n ") == []
 
 
 def test_a_citation_names_the_page_and_section_of_its_quote() -> None:
@@ -162,8 +164,9 @@ async def test_a_request_is_cut_to_the_contract_s_limits() -> None:
 
 @pytest.mark.parametrize(("passage", "start"), [(1, 0), (-1, 0), (0, 3)])
 async def test_a_span_outside_its_passage_breaks_the_contract(passage: int, start: int) -> None:
-    services = FakeServices()
-    services.reader.reply = ReadReply(model="fake", answers=[read_answer(passage, PAGES, "The", start)])
+    services = FakeServices(
+        reader=ReadReply(model="fake", answers=[read_answer(passage, PAGES, "The", start)])
+    )
     async with clients_of(services) as clients:
         with pytest.raises(DependencyUnavailable, match="reader sent a reply that breaks its contract"):
             await clients.read("How many pages?", [PAGE], None, deadline())

@@ -53,9 +53,7 @@ def invent(_: Query, context: Context) -> Reply:
 
 
 @pytest.mark.parametrize("model", [unsure(), ScriptedReasoner(say=invent)], ids=["unsure", "invents"])
-async def test_the_reader_answers_where_the_model_cannot(
-    services: FakeServices, model: ScriptedReasoner
-) -> None:
+async def test_the_reader_answers_for_the_model(services: FakeServices, model: ScriptedReasoner) -> None:
     answer = await ask_gateway(services, model, fallback=True)
     assert (answer.reason, answer.degraded) == (Reason.ANSWERED, [])
     assert "Mira Holm" in answer.answer

@@ -31,6 +31,7 @@ from tests.unit.gateway.test_fallback import BrokenModel
 QUESTION = "Who wrote The Salt Road?"
 FOLLOW_UP = "And how many pages does it have?"
 REWRITTEN = "How many pages does The Salt Road have?"
+AWAY = DependencyUnavailable()
 HISTORY = (Turn(QUESTION, "Mira Holm.", False),)
 
 
@@ -41,28 +42,29 @@ async def ask(reasoner: ScriptedReasoner, question: str = QUESTION, **more: Any)
     return result, search.queries
 
 
-async def test_question_without_a_photo_is_not_drafted_and_searched_as_it_is() -> None:
-    result, queries = await ask(reasoner := ScriptedReasoner(looks=False))
-    assert reasoner.queries == reasoner.rewrites == []
-    assert queries == [QUESTION]
-    assert not {"draft", "query_rewrite"} & set(result.stages)
-    assert (result.outcome.reason, result.run.degraded) == (Reason.ANSWERED, [])
+def blind(reasoner: ScriptedReasoner) -> ScriptedReasoner:
+    """One that drafts nothing."""
+    reasoner.looks = False
+    return reasoner
 
 
-async def test_follow_up_without_a_photo_is_rewritten_and_searched_beside_the_question() -> None:
-    reasoner = ScriptedReasoner(looks=False, rewritten=REWRITTEN)
-    result, queries = await ask(reasoner, FOLLOW_UP, history=HISTORY)
-    assert [query.history for query in reasoner.rewrites] == [HISTORY]
-    assert queries == [FOLLOW_UP, REWRITTEN]
-    assert "query_rewrite" in result.stages
-
-
-async def test_follow_up_that_cannot_be_rewritten_is_searched_as_it_is() -> None:
-    failing = FailingReasoner(DependencyUnavailable(), "rewrite")
-    failing.looks = False
-    result, queries = await ask(failing, FOLLOW_UP, history=HISTORY)
-    assert queries == [FOLLOW_UP]
-    assert result.run.degraded == ["query_rewrite"]
+@pytest.mark.parametrize(
+    ("reasoner", "question", "history", "searched", "degraded"),
+    [
+        (ScriptedReasoner(), QUESTION, (), [QUESTION], []),
+        (ScriptedReasoner(rewritten=REWRITTEN), FOLLOW_UP, HISTORY, [FOLLOW_UP, REWRITTEN], []),
+        (FailingReasoner(AWAY, "rewrite"), FOLLOW_UP, HISTORY, [FOLLOW_UP], ["query_rewrite"]),
+    ],
+    ids=["a first question", "a follow-up", "one that cannot be rewritten"],
+)
+async def test_without_a_photo_nothing_is_drafted_and_a_follow_up_is_searched_as_it_is_and_rewritten(
+    reasoner: ScriptedReasoner, question: str, history: tuple[Turn, ...], searched: list[str], degraded: Any
+) -> None:
+    result, queries = await ask(blind(reasoner), question, history=history)
+    assert (queries, result.run.degraded) == (searched, degraded)
+    assert [query.history for query in reasoner.rewrites] == [HISTORY] * (len(searched) - 1)
+    assert (reasoner.queries, "draft" in result.stages) == ([], False)
+    assert ("query_rewrite" in result.stages) is bool(history)
     assert result.outcome.reason is Reason.ANSWERED
 
 
@@ -85,30 +87,25 @@ async def test_model_that_sees_photos_rewrites_nothing() -> None:
     assert "query_rewrite" not in result.stages
 
 
+IT, FIAT = "How long is it?", "How long is a Fiat 500?"
+SIZES = ("length in metres", "{entity} size")
+
+
 @pytest.mark.parametrize(
-    ("question", "named", "queries"),
+    ("question", "named", "written", "queries"),
     [
-        ("How long is it?", None, ("How long is it?", "length in metres")),
-        ("How long is it?", "Fiat 500", ("Fiat 500 How long is it?", "length in metres", "Fiat 500 size")),
-        (
-            "How long is a Fiat 500?",
-            "Fiat 500",
-            ("How long is a Fiat 500?", "length in metres", "Fiat 500 size"),
-        ),
+        (IT, None, SIZES, (IT, "length in metres")),
+        (IT, "Fiat 500", SIZES, (f"Fiat 500 {IT}", "length in metres", "Fiat 500 size")),
+        (FIAT, "Fiat 500", SIZES, (FIAT, "length in metres", "Fiat 500 size")),
+        (QUESTION, None, (QUESTION, " ", "Mira Holm"), (QUESTION, "Mira Holm")),
     ],
-    ids=["unnamed", "named", "named in the question"],
+    ids=["unnamed", "named", "named in the question", "repeated"],
 )
-def test_the_question_itself_is_always_searched_first(
-    question: str, named: str | None, queries: tuple[str, ...]
+def test_the_question_itself_is_always_searched_first_and_once(
+    question: str, named: str | None, written: tuple[str, ...], queries: tuple[str, ...]
 ) -> None:
-    draft = lookup_draft(sub_queries=("length in metres", "{entity} size"))
     entity = Entity(named, 0.9) if named else None
-    assert fused_queries(Query(question, PHOTO), draft, entity) == queries
-
-
-def test_a_query_that_repeats_the_question_is_searched_once() -> None:
-    draft = lookup_draft(sub_queries=(QUESTION, " ", "Mira Holm"))
-    assert fused_queries(Query(QUESTION, None), draft, None) == (QUESTION, "Mira Holm")
+    assert fused_queries(Query(question, PHOTO), lookup_draft(sub_queries=written), entity) == queries
 
 
 CASTLE = "Castle of Aubrac"
@@ -141,11 +138,8 @@ async def test_without_photo_and_session_pages_answer(pocket: World, services: F
     assert following.answer == "312 pages."
 
 
-async def test_a_landmark_in_view_answers_no_question_about_another_thing(
-    pocket: World, services: FakeServices
-) -> None:
-    castle = image_hit(CASTLE, 0.99, country="France", opened="1931")
-    services.image_search.reply = images(castle)
+async def test_a_landmark_in_view_answers_nothing_else(pocket: World, services: FakeServices) -> None:
+    services.image_search.reply = images(image_hit(CASTLE, 0.99, country="France", opened="1931"))
     services.text_search.reply = pages()
     answer = await pocket.ask("Where does the gold in the parliamentary mace come from?")
     assert (answer.abstained, answer.entity) == (True, None)
@@ -177,7 +171,7 @@ async def test_other_language_is_refused_in_that_language(pocket: World) -> None
 async def test_without_its_reader_it_refuses(pocket: World, services: FakeServices) -> None:
     services.reader.mood = Mood.BUSY
     assert (await pocket.ask("Who wrote this book?")).reason is Reason.OVERLOADED
-    model = BrokenModel(DependencyUnavailable())
+    model = BrokenModel(AWAY)
     async with gateway_before(services, model, down={"reader": closed_port()}, fallback=True) as world:
         answer = await world.ask("Who wrote this book?")
     assert (answer.reason, answer.degraded) == (Reason.UNAVAILABLE, ["draft", "answer", "reader"])

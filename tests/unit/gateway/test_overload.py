@@ -89,8 +89,7 @@ async def test_photos_of_tenants_are_decoded_in_turns() -> None:
     slots, decoded = Admission(1, 60), list[str]()
 
     async def ask(tenant: str) -> None:
-        caller = Caller(tenant, Priority.INTERACTIVE)
-        await decode(PHOTO, photos, slots, caller, Deadline.after_ms(60_000))
+        await decode(PHOTO, photos, slots, Caller(tenant, Priority.INTERACTIVE), Deadline.after_ms(60_000))
         decoded.append(tenant)
 
     held = slots.admit("noisy", Priority.INTERACTIVE, Deadline.after_ms(60_000))

@@ -59,8 +59,7 @@ def turned(x: float, y: float, angle: float) -> Point:
 
 
 def test_level_text_keeps_its_place() -> None:
-    first = photo_text(read_at(0.0)).lines[0]
-    assert first.box == (100 / WIDTH, 300 / HEIGHT, 400 / WIDTH, 340 / HEIGHT)
+    assert photo_text(read_at(0.0)).lines[0].box == (100 / WIDTH, 300 / HEIGHT, 400 / WIDTH, 340 / HEIGHT)
     assert photo_text(OcrReply(lines=[], width=WIDTH, height=HEIGHT)).lines == ()
 
 
@@ -128,8 +127,7 @@ async def test_whether_texts_are_taken_is_cached_for_a_while() -> None:
 
 
 async def test_search_by_text_returns_entities_and_cuts_a_long_text() -> None:
-    fakes = FakeServices()
-    fakes.picture_texts.reply = images(image_hit("Fair", 0.6), image_hit("Lamp", 0.3))
+    fakes = FakeServices(picture_texts=images(image_hit("Fair", 0.6), image_hit("Lamp", 0.3)))
     async with served(fakes.app()) as url, services_at(url) as services:
         things = await services.search_photos_by_text(["a fair " * 1_000], 2, Deadline.after_ms(10_000))
     assert [(thing.name, thing.probability) for thing in things] == [("Fair", 0.6), ("Lamp", 0.3)]

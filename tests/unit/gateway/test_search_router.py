@@ -1,7 +1,6 @@
 """The search router and the tool router."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -139,9 +138,7 @@ def test_the_curve_of_an_artefact_decides_in_place_of_the_drafts_confidence(tmp_
     ],
     ids=["format", "fewer", "order", "more", "nan", "text", "unknown"],
 )
-def test_a_file_of_another_router_is_refused_in_words(
-    changes: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_a_file_of_another_router_is_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(WrongSettings, match=message):
         SearchRouter.load(artefact(tmp_path, **changes))
     with pytest.raises(WrongSettings, match="cannot be read"):
@@ -174,7 +171,7 @@ def test_every_draft_has_a_branch_and_more_confidence_never_costs_it_one(
     assert all(0 <= value <= 1 for value in router_features(made))
 
 
-TEXT = frozenset({Tool.TEXT_SEARCH})
+TEXT, IMAGE = frozenset({Tool.TEXT_SEARCH}), frozenset({Tool.IMAGE_SEARCH})
 UNKNOWN_LAMP = lookup_draft(object_label="lamp")
 
 
@@ -189,21 +186,8 @@ UNKNOWN_LAMP = lookup_draft(object_label="lamp")
 )
 async def test_arithmetic_and_translation_need_no_tool_and_no_model_call(question: str) -> None:
     model, run = ScriptedModel({}), Run("t", Deadline.after_ms(9_000))
-    reasoner = StepwiseVlmReasoner(model)
-    chosen = await choose_tools(reasoner, Query(question, PHOTO), UNKNOWN_LAMP, None, run)
+    chosen = await choose_tools(StepwiseVlmReasoner(model), Query(question, PHOTO), UNKNOWN_LAMP, None, run)
     assert (chosen, model.prompts) == (frozenset(), [])
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Calculate how far this car goes on 5 gallons of gas.",
-        "How much does this cost altogether today?",
-        "Which country translated this book first?",
-    ],
-)
-def test_sums_over_facts_from_outside_are_looked_up(question: str) -> None:
-    assert within_rules(Query(question, PHOTO), UNKNOWN_LAMP, None, EVERY_TOOL) == EVERY_TOOL
 
 
 BY_ITSELF = ("book", "old books", "cereal box", "Can", "bottles", "potted plant", "leaves")
@@ -228,13 +212,24 @@ def test_books_packages_and_plants_need_no_image_search(
     assert tools == (TEXT if by_itself else EVERY_TOOL)
 
 
-def test_a_named_entity_or_no_photo_needs_no_image_search() -> None:
-    named = lookup_draft(object_label="car", entity="Volkswagen Golf")
-    assert within_rules(Query("How fast is it?", PHOTO), named, None, EVERY_TOOL) == TEXT
-    assert within_rules(Query("How fast is it?", None), UNKNOWN_LAMP, None, EVERY_TOOL) == TEXT
+NAMED_CAR = lookup_draft(object_label="car", entity="Volkswagen Golf")
+FROM_OUTSIDE = (
+    "Calculate how far this car goes on 5 gallons of gas.",
+    "How much does this cost altogether today?",
+    "Which country translated this book first?",
+)
 
 
-@pytest.mark.parametrize("chosen", [[Tool.TEXT_SEARCH], [Tool.IMAGE_SEARCH], []])
-def test_rules_take_away_and_never_add(chosen: Sequence[Tool]) -> None:
-    tools = frozenset(chosen)
-    assert within_rules(Query("Who made this?", PHOTO), UNKNOWN_LAMP, None, tools) == tools
+@pytest.mark.parametrize(
+    ("query", "draft", "chosen", "tools"),
+    [
+        *((Query(question, PHOTO), UNKNOWN_LAMP, EVERY_TOOL, EVERY_TOOL) for question in FROM_OUTSIDE),
+        (Query("How fast is it?", PHOTO), NAMED_CAR, EVERY_TOOL, TEXT),
+        (Query("How fast is it?", None), UNKNOWN_LAMP, EVERY_TOOL, TEXT),
+        *((Query("Who made this?", PHOTO), UNKNOWN_LAMP, few, few) for few in (TEXT, IMAGE, frozenset())),
+    ],
+)
+def test_sums_over_facts_are_looked_up_what_has_a_name_is_not_looked_at_and_no_tool_is_added(
+    query: Query, draft: Draft, chosen: frozenset[Tool], tools: frozenset[Tool]
+) -> None:
+    assert within_rules(query, draft, None, chosen) == tools

@@ -1,8 +1,6 @@
 """A question that is spoken: `audio` in place of `question`, and `input_audio` in a chat."""
 
 import base64
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -14,26 +12,16 @@ from openai.types.chat import ChatCompletionContentPartParam, ChatCompletionMess
 from contracts.answer import Answer, Reason
 from tests.live import closed_port
 from tests.speech_servers import Manner, SpeechServers
+from tests.unit.gateway import test_spoken_answers
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.speech.sounds import recorded, tone
 from tests.unit.gateway.test_chat_completions import URI, user
+from tests.unit.gateway.test_spoken_answers import speaking
 from tests.unit.gateway.test_streaming import STREAM, events_of
 
+world = test_spoken_answers.world  # a fixture of these tests
 SAID = tone(0.4)
-
-
-@asynccontextmanager
-async def listening(services: FakeServices, servers: SpeechServers, **settings: Any) -> AsyncIterator[World]:
-    """A gateway that hears by `servers`."""
-    async with servers.up() as url, gateway_before(services, **{"stt_url": url, **settings}) as world:
-        yield world
-
-
-@pytest.fixture
-async def world(services: FakeServices, servers: SpeechServers) -> AsyncIterator[World]:
-    async with listening(services, servers) as made:
-        yield made
 
 
 async def tell(
@@ -84,18 +72,13 @@ async def test_stream_has_the_transcript_before_the_answer(world: World) -> None
     assert "transcription" in [data["stage"] for name, data in events if name == "stage"]
 
 
-async def test_either_words_or_sound_are_required(world: World) -> None:
+async def test_words_and_sound_are_not_both_taken(world: World) -> None:
     both = await tell(world, question="who?")
-    assert both.status_code == 422
-    assert "one of the two" in both.json()["detail"]
-    neither = await world.post(question=None)
-    assert (neither.status_code, "question" in neither.json()["detail"]) == (422, True)
+    assert (both.status_code, "one of the two" in both.json()["detail"]) == (422, True)
 
 
-async def test_unreadable_sound_is_refused_before_the_stream(
-    services: FakeServices, servers: SpeechServers
-) -> None:
-    async with listening(services, servers, audio_max_s=2.0) as world:
+async def test_unreadable_sound_is_refused_at_once(services: FakeServices, servers: SpeechServers) -> None:
+    async with speaking(services, servers, audio_max_s=2.0) as world:
         for sound, status, kind in (
             (b"#EXTM3U\n", 415, "unsupported_audio"),
             (recorded(SAID, "webm")[:200], 422, "corrupt_audio"),
@@ -141,13 +124,11 @@ async def test_missing_or_busy_server_is_a_refusal(services: FakeServices, serve
         health = await world.client.get("/health/ready")
     assert (health.status_code, "does not answer" in health.json()["checks"]["stt"]) == (200, True)
     servers.manner = Manner.BUSY
-    async with listening(services, servers) as world:
+    async with speaking(services, servers) as world:
         assert (await ask(world)).reason is Reason.OVERLOADED
 
 
-async def test_failures_open_the_breaker_and_refused_recordings_do_not(
-    world: World, servers: SpeechServers
-) -> None:
+async def test_failures_open_the_breaker_and_refusals_do_not(world: World, servers: SpeechServers) -> None:
     servers.manner = Manner.REFUSES_REQUEST
     for _ in range(12):
         assert (await ask(world)).reason is Reason.UNAVAILABLE
@@ -191,9 +172,7 @@ async def test_sound_of_the_last_message_is_the_question(client: AsyncOpenAI, wo
     assert world.reasoner.queries[-1].question == f"About the cover:\n{QUESTION}"
 
 
-async def test_text_is_answered_without_its_sound(
-    client: AsyncOpenAI, world: World, servers: SpeechServers
-) -> None:
+async def test_text_needs_no_sound(client: AsyncOpenAI, world: World, servers: SpeechServers) -> None:
     earlier: ChatCompletionMessageParam = {"role": "assistant", "content": "Ada."}
     body = await ask_chat(client, recording("Who?"), earlier, user("And when?", None))
     assert "history" in body["degraded"]

@@ -232,9 +232,7 @@ async def test_a_key_of_another_type_is_deleted(redis_client: Redis, call: str, 
     assert [line["what"] for line in logs] == ([] if call in ("put", "delete") else ["test"])
 
 
-async def test_an_entry_that_cannot_be_counted_is_stored(
-    redis_client: Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_uncounted_entry_is_stored(redis_client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     async def away(*_: object, **__: object) -> None:
         raise ConnectionError
 

@@ -69,28 +69,27 @@ async def test_events_are_stages_then_citations_then_words_then_the_plain_body(w
 
 @pytest.mark.parametrize("mood", [Mood.HELD, Mood.HANGS])
 async def test_events_arrive_during_the_work_and_a_disconnected_client_cancels_it(
-    services: FakeServices, mood: Mood
+    services: FakeServices, world: World, mood: Mood
 ) -> None:
     services.text_search.mood = mood
-    async with gateway_before(services) as world:
-        form = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
-        request = world.client.build_request("POST", "/answer", headers=STREAM, **form)
-        reply = await world.client.send(request, stream=True)
-        received = ""
-        with anyio.fail_after(20):
-            async for text in reply.aiter_text():
-                received += text
-                if "draft" in received:
-                    await services.text_search.arrived.wait()  # first: leaving the loop disconnects
-                    if mood is Mood.HANGS:
-                        break
-                    services.text_search.release.set()
-            await reply.aclose()
-            if mood is Mood.HANGS:
-                await services.text_search.left.wait()
-            else:
-                assert events_of(received)[-1][0] == "final"
-        await world.quiet()
+    form = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
+    request = world.client.build_request("POST", "/answer", headers=STREAM, **form)
+    reply = await world.client.send(request, stream=True)
+    received = ""
+    with anyio.fail_after(20):
+        async for text in reply.aiter_text():
+            received += text
+            if "draft" in received:
+                await services.text_search.arrived.wait()  # first: leaving the loop disconnects
+                if mood is Mood.HANGS:
+                    break
+                services.text_search.release.set()
+        await reply.aclose()
+        if mood is Mood.HANGS:
+            await services.text_search.left.wait()
+        else:
+            assert events_of(received)[-1][0] == "final"
+    await world.quiet()
 
 
 def lines(logs: list[Any]) -> list[tuple[str, int, str]]:
@@ -129,10 +128,9 @@ async def test_the_entity_is_reported_before_pages_are_searched(world: World) ->
     assert final["timings_ms"]["first_word"] < final["timings_ms"]["total"]
 
 
-async def test_an_uncertain_entity_is_not_reported_early(services: FakeServices) -> None:
+async def test_an_uncertain_entity_is_not_reported_early(services: FakeServices, world: World) -> None:
     services.image_search.reply = images(image_hit(score=0.7))
-    async with gateway_before(services) as world:
-        events = await stream(world)
+    events = await stream(world)
     assert "identified" not in {name for name, _ in events}
     final = events[-1][1]
     assert final["entity"] == BOOK
@@ -170,30 +168,22 @@ async def test_the_list_of_regions_is_bounded(services: FakeServices) -> None:
     assert all(0 <= each.top <= each.bottom <= 1 for each in answer.looked_at)
 
 
-async def test_small_print_gets_advice_about_print(services: FakeServices) -> None:
-    services.find_nothing()
-    services.ocr.reply = OcrReply(lines=[text_line("THE SALT ROAD")], width=4_000, height=3_000)
-    answer = await ask_gateway(services, unsure())
-    assert "print" in answer.advice
-
-
-async def test_advice_names_an_entity_without_pages(services: FakeServices) -> None:
+async def test_advice_follows_the_reason_and_what_was_seen(services: FakeServices, world: World) -> None:
+    assert (await world.ask()).advice == ""
+    world.reasoner.say = unsure(Reason.NO_EVIDENCE).say
     services.text_search.reply = pages()
     services.image_search.reply = images(image_hit().model_copy(update={"attributes": {}}))
-    answer = await ask_gateway(services, unsure(Reason.NO_EVIDENCE))
+    answer = await world.ask()
     assert (answer.reason, answer.entity) == ("no_evidence", BOOK)
     assert answer.advice == f"Index a page about {BOOK}, or ask for something else."
-
-
-async def test_advice_follows_the_reason(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        assert (await world.ask()).advice == ""
-        services.find_nothing()
-        unseen = await world.ask()
-        assert (unseen.abstained, "closer" in unseen.advice) == (True, True)
-        services.collections.reply = Collections(collections=[])
-        empty = await world.ask()
-        assert (empty.reason, "indexed" in empty.advice) == ("nothing_indexed", True)
-        services.text_search.mood = Mood.CRASHES
-        broken = await world.ask()
-        assert (broken.reason, broken.advice) == ("unavailable", "Ask again in a minute.")
+    services.find_nothing()
+    assert "closer" in (await world.ask()).advice
+    services.ocr.reply = OcrReply(lines=[text_line("THE SALT ROAD")], width=4_000, height=3_000)
+    assert "print" in (await world.ask()).advice
+    services.find_nothing()
+    services.collections.reply = Collections(collections=[])
+    empty = await world.ask()
+    assert (empty.reason, "indexed" in empty.advice) == ("nothing_indexed", True)
+    services.text_search.mood = Mood.CRASHES
+    broken = await world.ask()
+    assert (broken.reason, broken.advice) == ("unavailable", "Ask again in a minute.")

@@ -49,24 +49,18 @@ def test_without_a_keys_file_everybody_is_the_public(header: str | None) -> None
     assert Keys(None).caller(header, "background") == Caller(PUBLIC, BACKGROUND)
 
 
-@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER   "])
-def test_key_identifies_the_tenant(file: Path, scheme: str) -> None:
-    assert Keys(file).caller(scheme + KEY.text, None) == Caller("acme", STANDARD)
-
-
 @pytest.mark.parametrize(
-    ("wanted", "priority"),
+    ("scheme", "wanted", "priority"),
     [
-        ("interactive", STANDARD),
-        ("standard", STANDARD),
-        ("background", BACKGROUND),
-        (" Background ", BACKGROUND),
+        *((scheme, None, STANDARD) for scheme in ("Bearer ", "bearer ", "BEARER   ")),
+        *(("Bearer ", wanted, STANDARD) for wanted in ("interactive", "standard")),
+        *(("Bearer ", wanted, BACKGROUND) for wanted in ("background", " Background ")),
     ],
 )
-def test_a_lower_priority_may_be_asked_for_and_a_higher_one_is_lowered(
-    file: Path, wanted: str, priority: Priority
+def test_a_key_identifies_the_tenant_who_may_ask_for_a_lower_priority_and_for_no_higher_one(
+    file: Path, scheme: str, wanted: str | None, priority: Priority
 ) -> None:
-    assert Keys(file).caller(authorization(KEY), wanted).priority is priority
+    assert Keys(file).caller(scheme + KEY.text, wanted) == Caller("acme", priority)
 
 
 @pytest.mark.parametrize("wanted", ["", "urgent", "interactive, background", "INTERACTIVE\x00"])
@@ -206,9 +200,7 @@ async def test_only_the_page_and_the_health_need_no_key(services: FakeServices, 
     assert services.ocr.calls == []
 
 
-async def test_a_tenant_sees_neither_sessions_nor_traces_of_another(
-    services: FakeServices, keys: Path
-) -> None:
+async def test_a_tenant_sees_no_session_or_trace_of_another(services: FakeServices, keys: Path) -> None:
     async with gateway_before(services, keys=keys) as world:
         sent: dict[str, Any] = {"json": {"question": QUESTION}, "headers": bearer(ANNA)}
         mine = (await world.client.post("/answer", **sent)).json()

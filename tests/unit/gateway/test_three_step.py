@@ -22,9 +22,7 @@ WIDE = VlmOptions(window=Window(60_000))
 
 def searching(**counts: int) -> FakeServices:
     """Services whose text search finds so many passages for each query."""
-    services = FakeServices()
-    services.text_search.reply = passages(**counts)
-    return services
+    return FakeServices(text_search=passages(**counts))
 
 
 def queries_of(services: FakeServices) -> list[str]:
@@ -50,21 +48,19 @@ async def test_draws_are_made_at_once_by_seed_and_each_is_searched_alone_thirty_
     assert [(draw.seed, draw.temperature) for draw in draws] == [(1, 0.8), (2, 0.8), (3, 0.8)]
 
 
-async def test_equal_draws_are_searched_once_and_a_draw_that_fails_costs_that_draw() -> None:
-    def draw(prompt: Any) -> Any:
-        return {1: {"query": "1. first\n"}, 2: BROKEN, 3: {"query": "First!"}}[prompt.seed]
-
+@pytest.mark.parametrize(
+    ("draws", "searched", "degraded"),
+    [
+        ({1: {"query": "1. first\n"}, 2: BROKEN, 3: {"query": "First!"}}, "first", []),
+        (dict.fromkeys((1, 2, 3), BROKEN), WHO_WROTE, ["query_sampling"]),
+    ],
+)
+async def test_a_draw_that_fails_or_repeats_costs_that_draw_and_without_any_the_question_is_searched(
+    draws: dict[int, Any], searched: str, degraded: list[str]
+) -> None:
     services = searching(first=1)
-    result = await ask_three_step({"sample_query": draw}, services)
-    assert queries_of(services) == ["first"]
-    assert result.run.degraded == []
-
-
-async def test_without_draws_the_question_itself_is_searched() -> None:
-    services = searching()
-    result = await ask_three_step({"sample_query": BROKEN}, services)
-    assert queries_of(services) == [WHO_WROTE]
-    assert result.run.degraded == ["query_sampling"]
+    result = await ask_three_step({"sample_query": lambda prompt: draws[prompt.seed]}, services)
+    assert (queries_of(services), result.run.degraded) == ([searched], degraded)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +72,7 @@ async def test_without_draws_the_question_itself_is_searched() -> None:
         ({"first": 30, "second": 30, "third": 30}, "first"),
     ],
 )
-async def test_the_group_of_most_results_is_kept_and_the_first_among_equals(
-    counts: dict[str, int], query: str
-) -> None:
+async def test_the_first_group_of_most_results_is_kept(counts: dict[str, int], query: str) -> None:
     result = await ask_three_step(services=searching(**counts), options=WIDE)
     ranked = result.reasoner.pieces("rank_evidence")
     assert {text.rpartition(" ")[2] for text in ranked} == {f"{query}."}
@@ -97,9 +91,7 @@ async def test_the_group_of_most_results_is_kept_and_the_first_among_equals(
         (list(range(15, 0, -1)), list(range(14, 4, -1))),
     ],
 )
-async def test_the_answer_reads_the_list_in_its_order_and_no_more_than_ten(
-    numbers: list[Any], order: list[int]
-) -> None:
+async def test_the_answer_reads_ten_in_the_order_of_the_list(numbers: list[Any], order: list[int]) -> None:
     result = await ask_three_step({"rank_evidence": {"relevant": numbers}}, searching(first=15))
     seen = [item for item in result.explanation.evidence if item.kind is CitationKind.PAGE]
     assert [item.text for item in seen] == [f"Passage {place} of first." for place in order]
@@ -122,15 +114,13 @@ async def test_without_a_readable_list_the_order_of_the_search_stands(reply: Any
 
 
 async def test_failed_search_is_skipped() -> None:
-    services = FakeServices()
 
     def reply(request: TextSearchRequest) -> TextSearchReply:
         if "second" in str(request):
             raise Overloaded(retry_after_s=1)
         return passages(first=2, third=1)(request)
 
-    services.text_search.reply = reply
-    result = await ask_three_step(services=services)
+    result = await ask_three_step(services=FakeServices(text_search=reply))
     assert len(result.reasoner.pieces("rank_evidence")) == 2
     assert result.run.degraded == []
 
@@ -201,8 +191,7 @@ def long_passages(request: TextSearchRequest) -> TextSearchReply:
 
 
 async def test_ranked_pieces_have_the_sentence_that_answers() -> None:
-    services = FakeServices()
-    services.text_search.reply = long_passages
+    services = FakeServices(text_search=long_passages)
     ranking = {"rank_evidence": {"relevant": [30, 4]}}
     question = "How many pages does this have?"
     result = await ask_three_step(ranking, services, question=question, options=WIDE)

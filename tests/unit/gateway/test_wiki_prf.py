@@ -1,13 +1,14 @@
 """`wiki-prf`: the tools in the plan's order, their sections, filtered knowledge, and what may fail alone."""
 
 import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from chassis.errors import CorruptImage, DependencyUnavailable
+from chassis.errors import DependencyUnavailable
 from contracts.answer import Reason, Route
 from contracts.cropper import CropReply
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
@@ -15,7 +16,7 @@ from contracts.text_search import TextSearchReply, TextSearchRequest
 from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
 from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS, mirror_jpeg
 from gateway.pipelines.wiki_prf.tool_plan import Material
-from gateway.planning.plan import Plan
+from gateway.planning.plan import FULL, Plan
 from tests.unit.gateway.fakes import (
     BOOK,
     PAGES,
@@ -68,27 +69,17 @@ def _bodies(text: str) -> list[str]:
     return [part.split(">>>\n", 1)[1].split("\n<<<end>>>")[0] for part in text.split("<<<piece ")[1:]]
 
 
-async def test_the_tools_are_used_in_the_plan_s_order() -> None:
+async def test_the_tools_are_used_in_the_plan_s_order_and_a_flip_turns_the_photo_for_those_after_it() -> None:
     services = with_crop()
-    result = await ask_wiki_prf(plan(FLIP, CAPTION, GROUND, {"plan_tools": "zoom: in"}), services)
-    assert pictures(services) == [PHOTO.jpeg, CROP]
-    assert [call[1] for call in services.cropper.calls] == [["the book"]]
-    assert [call.queries for call in services.text_search.calls] == [
-        [BOOK],
-        ["a blue book on a table"],
-        [BOOK],
-    ]
-    assert result.notes("tool_plan") == ["flip; caption: a blue book; grounding: the book"]
-
-
-@pytest.mark.parametrize(("tools", "mirrored"), [((FLIP, GROUND), True), ((GROUND,), False)])
-async def test_a_flip_turns_the_photo_for_the_tools_after_it(
-    tools: tuple[dict[str, str], ...], mirrored: bool
-) -> None:
-    services = with_crop()
-    await ask_wiki_prf(plan(*tools), services)
-    ((photo, *_),) = services.cropper.calls
-    assert (photo != PHOTO.jpeg) is mirrored
+    lamp, zoom = {"plan_tools": "grounding: the lamp"}, {"plan_tools": "zoom: in"}
+    result = await ask_wiki_prf(plan(lamp, FLIP, CAPTION, GROUND, zoom), services)
+    assert pictures(services) == [PHOTO.jpeg, CROP, CROP]
+    assert [call[1] for call in services.cropper.calls] == [["the lamp"], ["the book"]]
+    assert [call[0] == PHOTO.jpeg for call in services.cropper.calls] == [True, False]
+    searched = [call.queries for call in services.text_search.calls]
+    assert searched == [[BOOK], [BOOK], ["a blue book on a table"], [BOOK]]
+    used = "grounding: the lamp; flip; caption: a blue book; grounding: the book"
+    assert result.notes("tool_plan") == [used]
 
 
 async def test_a_plan_that_was_cut_off_keeps_its_whole_lines() -> None:
@@ -97,43 +88,40 @@ async def test_a_plan_that_was_cut_off_keeps_its_whole_lines() -> None:
 
 
 @pytest.mark.parametrize("reply", [BROKEN, "I don't know.", "x" * 5_000])
-async def test_unreadable_plan_leaves_the_full_photo_search(reply: Any) -> None:
-    result = await ask_wiki_prf({"plan_tools": reply})
-    assert pictures(result.services) == [PHOTO.jpeg]
-    assert not result.services.cropper.calls
-    document, sections = filter_pieces(result)
-    assert (bool(document), sections) == (True, [])
+async def test_an_unreadable_plan_leaves_the_best_article_of_the_full_photo(reply: Any) -> None:
+    hits = [image_hit(BOOK, 0.9), image_hit("Another Book", 0.8, author="Nobody")]
+    services = FakeServices(image_search=images(*hits))
+    result = await ask_wiki_prf({"plan_tools": reply}, services)
+    assert pictures(services) == [PHOTO.jpeg]
+    assert not services.cropper.calls
+    assert filter_pieces(result) == ([f"The author of {BOOK} is Mira Holm.", PAGES], [])
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == ["tool_plan"]
 
 
 async def test_an_article_at_the_address_of_the_record_is_read_whole() -> None:
-    services = FakeServices()
     hits = [text_hit(f"Part {number}.") for number in range(12)]
-    services.pages.reply = lambda request: pages(
-        *(hit.model_copy(update={"url": request.addresses[0]}) for hit in hits)
+    services = FakeServices(
+        pages=lambda request: pages(*(hit.model_copy(update={"url": request.addresses[0]}) for hit in hits))
     )
     document, _ = filter_pieces(await ask_wiki_prf(NO_TOOL, services))
     assert document[1:] == [hit.snippet for hit in hits]
     assert services.text_search.calls == []
 
 
-async def test_the_whole_photo_s_best_article_is_always_there() -> None:
-    services = FakeServices()
-    hits = [image_hit(BOOK, 0.9), image_hit("Another Book", 0.8, author="Nobody")]
-    services.image_search.reply = images(*hits)
-    document, sections = filter_pieces(await ask_wiki_prf(NO_TOOL, services))
-    assert document == [f"The author of {BOOK} is Mira Holm.", PAGES]
-    assert sections == []
-
-
-async def test_grounding_without_a_region_searches_the_full_photo() -> None:
-    services = FakeServices()
-    result = await ask_wiki_prf(GROUND, services)
-    assert services.cropper.calls
-    assert pictures(services) == [PHOTO.jpeg]
+@pytest.mark.parametrize(
+    ("services", "smaller", "cropper"),
+    [(FakeServices, FULL, "done"), (with_crop, Plan(crops=0, answer_tokens=30), "skipped")],
+    ids=["no region", "no time for crops"],
+)
+async def test_grounding_without_a_region_or_time_for_it_searches_the_full_photo(
+    services: Callable[[], FakeServices], smaller: Plan, cropper: str
+) -> None:
+    result = await ask_wiki_prf(GROUND, services(), plan=smaller)
+    assert result.states("cropper") == [cropper]
+    assert pictures(result.services) == [PHOTO.jpeg]
     assert filter_pieces(result)[1]
-    assert result.run.degraded == []
+    assert result.reasoner.prompts[-1].max_tokens <= smaller.answer_tokens
 
 
 @pytest.mark.parametrize("reply", [BROKEN, "...", "<think>Is it a car"])
@@ -184,8 +172,7 @@ async def test_a_caption_that_finds_no_picture_is_looked_for_in_texts(mood: Mood
 
 def many(request: TextSearchRequest) -> TextSearchReply:
     """As many passages as are wanted."""
-    hits = [numbered(request.queries[0].split()[0], number) for number in range(request.k)]
-    return pages(*hits)
+    return pages(*[numbered(request.queries[0].split()[0], number) for number in range(request.k)])
 
 
 def last_first(request: RerankRequest) -> RerankReply:
@@ -204,8 +191,7 @@ def last_first(request: RerankRequest) -> RerankReply:
 async def test_three_sections_are_kept_by_caption_or_by_question(
     tool: dict[str, str], ranked_by: str, article_hits: int
 ) -> None:
-    services = FakeServices()
-    services.text_search.reply, services.reranker.reply = many, last_first
+    services = FakeServices(text_search=many, reranker=last_first)
     result = await ask_wiki_prf(tool, services)
     assert services.text_search.calls[-1].k == article_hits
     assert [call.query for call in services.reranker.calls] == [ranked_by]
@@ -235,8 +221,7 @@ async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_ret
 
 async def test_filtered_knowledge_is_bounded_and_never_cited() -> None:
     text = "Fiat makes tractors in Modena. "
-    knowledge = {"filter_knowledge": f"<answer>{text * 200}</answer>"}
-    result = await ask_wiki_prf({**saying(text), **knowledge})
+    result = await ask_wiki_prf({**saying(text), **{"filter_knowledge": f"<answer>{text * 200}</answer>"}})
     assert (result.outcome.answer, result.outcome.citations) == (text.strip(), ())
     assert result.reasoner.text("answer_from_knowledge").count(text) <= KNOWLEDGE_CHARS / len(text)
 
@@ -247,15 +232,6 @@ async def test_knowledge_that_cannot_be_filtered_is_used_as_it_is(reply: Any) ->
     assert PAGES in result.reasoner.pieces("answer_from_knowledge")
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == ["knowledge_filter"]
-
-
-async def test_without_time_for_crops_the_full_photo_grounds() -> None:
-    services = with_crop()
-    result = await ask_wiki_prf(GROUND, services, plan=Plan(crops=0, answer_tokens=30))
-    assert not services.cropper.calls
-    assert pictures(services) == [PHOTO.jpeg]
-    assert result.states("cropper") == ["skipped"]
-    assert result.reasoner.prompts[-1].max_tokens == 30
 
 
 async def test_without_a_photo_pages_are_searched_by_the_question_and_nothing_is_planned() -> None:
@@ -271,8 +247,3 @@ def test_a_mirror_image_is_turned_left_to_right() -> None:
     assert turned.shape == (64, 96, 3)
     assert turned[32, 10, 2] > 150 > 80 > turned[32, 10, 0]  # the blue half is on the left now
     assert turned[32, 85, 0] > 150 > 80 > turned[32, 85, 2]
-
-
-def test_corrupt_photo_cannot_be_mirrored() -> None:
-    with pytest.raises(CorruptImage):
-        mirror_jpeg(PHOTO.jpeg[:200])
