@@ -125,7 +125,6 @@ def test_tokens_that_do_not_fit_the_text_give_none() -> None:
     assert completion('{"a": 1}', ['{"a"']).probabilities_of("a") is None
 
 
-QUIET = Abilities(thinking=Thinking.SWITCHED_OFF)
 NAMED = {
     "logprobs are not supported": Abilities(logprobs=False),
     "body.stream_options extra fields not permitted": Abilities(usage=False),
@@ -134,6 +133,7 @@ NAMED = {
     "Prompting with images is incompatible with system messages. Prompting …": Abilities(system=False),
     "System role not supported": Abilities(system=False),
 }
+QUIET = Abilities(thinking=Thinking.SWITCHED_OFF)
 OF_ONE_PHOTO = [
     *("Failed to load image: cannot identify image file", "Could not decode the image"),
     *("At most 1 image(s) may be provided in one prompt. None", "The image is too large: 90 megapixels"),
@@ -149,11 +149,8 @@ def test_a_complaint_says_what_to_leave_out(complaint: str, less: Abilities) -> 
 def test_an_unnamed_complaint_is_about_the_schema_until_one_has_worked() -> None:
     assert without(EVERYTHING, "Bad Request", confirmed=False) == Abilities(schema=False)
     assert without(EVERYTHING, "Bad Request", confirmed=True) is None
-
-
-def test_a_refused_thinking_switch_is_left_out() -> None:
-    complaint = "unknown field chat_template_kwargs"
-    assert without(QUIET, complaint, confirmed=True) == Abilities(thinking=Thinking.ON)
+    thinking = "unknown field chat_template_kwargs"
+    assert without(QUIET, thinking, confirmed=True) == Abilities(thinking=Thinking.ON)
 
 
 @pytest.mark.parametrize("complaint", OF_ONE_PHOTO)

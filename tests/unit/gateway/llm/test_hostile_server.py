@@ -26,14 +26,21 @@ PROMPT = understand(ASK, None, OPTIONS)
 
 
 @asynccontextmanager
-async def client_of(head: bytes, endless: bytes = b"") -> AsyncIterator[VlmClient]:
-    """A client whose server answers everything with `head`, then with `endless` for ever."""
+async def client_of(
+    head: bytes, endless: bytes = b"", requests: list[bytes] | None = None
+) -> AsyncIterator[VlmClient]:
+    """A client whose server answers everything with `head`, then with `endless` for ever, and then closes.
+
+    `requests` takes what was asked.
+    """
 
     async def serve(stream: SocketStream) -> None:
         async with stream:
             received = b""
             while b"\r\n\r\n" not in received:
                 received += await stream.receive()
+            if requests is not None:
+                requests.append(received)
             try:
                 await stream.send(head)
                 while endless:

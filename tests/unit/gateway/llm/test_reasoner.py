@@ -56,15 +56,12 @@ async def answered(reply: Any, *evidence: Any, **traits: Any) -> Any:
 
 
 async def test_one_call_gives_the_whole_draft() -> None:
-    look = says(LOOK, probability=0.99, probabilities={"answer": 0.4})
-    async with bench({"understand": look}) as it:
+    async with bench({"understand": says(LOOK, probability=0.99, probabilities={"answer": 0.4})}) as it:
         made = await it.reasoner.draft(ASK, None, nothing_printed, deadline())
-        assert [request.name for request in it.server.requests] == ["understand"]
-        assert it.server.requests[0].images == [PHOTO.jpeg]
+        (request,) = it.server.requests
+    assert (request.name, request.images) == ("understand", [PHOTO.jpeg])
     assert made.confidence == pytest.approx(0.4)
-    assert made.object_label == "car"
-    assert made.entity == "Fiat 500"
-    assert made.answer == "Fiat is from Turin."
+    assert (made.object_label, made.entity, made.answer) == ("car", "Fiat 500", "Fiat is from Turin.")
     assert made.reasoning == "The small car is a Fiat 500.\nFiat is from Turin."
     assert not made.self_contained
     assert made.tools == set(Tool)
@@ -135,15 +132,11 @@ async def test_without_log_probabilities_confidence_is_not_measured() -> None:
     assert (made.token_probabilities, made.confidence) == (None, None)
 
 
-@pytest.mark.parametrize("text", ["I don't know.", "Unknown"])
-async def test_unknown_answer_is_a_refusal(text: str) -> None:
-    made = await answered(says(text), TURIN)
-    assert (made.answer, made.confidence, made.reason) == (None, 0, Reason.MODEL_UNSURE)
-
-
-async def test_without_evidence_the_model_answers_from_the_photo() -> None:
+async def test_without_evidence_the_model_answers_from_the_photo_and_a_refusal_says_so() -> None:
     assert (await answered(says("It is red."))).answer == "It is red."
     assert (await answered(says("I don't know."))).reason is Reason.NO_EVIDENCE
+    made = await answered(says("I don't know."), TURIN)
+    assert (made.answer, made.confidence, made.reason) == (None, 0, Reason.MODEL_UNSURE)
 
 
 async def test_without_evidence_and_photo_no_request_is_sent() -> None:

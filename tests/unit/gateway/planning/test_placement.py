@@ -95,22 +95,18 @@ def test_services_that_keep_to_the_plan_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "sentence"),
+    ("place", "sentence"),
     [
-        (
-            "reranker",
-            info("reranker", peak=5_120),
-            "reranker has held 5120 MiB of GPU 0; its share there is 4900 MiB.",
-        ),
-        ("reranker", info("reranker", "cpu"), "reranker runs on the CPU; the plan has it on GPU 0."),
-        ("reranker", info("reranker", "cuda:1"), "reranker runs on cuda:1; the plan has it on GPU 0."),
-        ("text_search", info("text_search", "cuda"), "text_search runs on cuda; the plan has it on GPU 1."),
-        ("ocr", info("ocr"), "ocr runs on cuda:0; the plan has it on the CPU."),
-        ("painter", info("painter"), "painter runs on cuda:0; the plan does not know it."),
+        (info("reranker", peak=5_120), "reranker has held 5120 MiB of GPU 0; its share there is 4900 MiB."),
+        (info("reranker", "cpu"), "reranker runs on the CPU; the plan has it on GPU 0."),
+        (info("reranker", "cuda:1"), "reranker runs on cuda:1; the plan has it on GPU 0."),
+        (info("text_search", "cuda"), "text_search runs on cuda; the plan has it on GPU 1."),
+        (info("ocr"), "ocr runs on cuda:0; the plan has it on the CPU."),
+        (info("painter"), "painter runs on cuda:0; the plan does not know it."),
     ],
 )
-def test_a_difference_from_the_plan_is_one_sentence(name: str, place: Info, sentence: str) -> None:
-    assert compare(PLAN, {name: place, "cropper": info("cropper")}) == {name: sentence}
+def test_a_difference_from_the_plan_is_one_sentence(place: Info, sentence: str) -> None:
+    assert compare(PLAN, {place.service: place, "cropper": info("cropper")}) == {place.service: sentence}
 
 
 def planned(**shares: ServiceShare) -> PlacementPlan:
