@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking, without
 from gateway.llm.completion import Completion, align
 from gateway.llm.reply_forms import read_object
-from gateway.llm.wire import BrokenStream, Token, events, read_chunk, read_error
+from gateway.llm.wire import Token, events, read_error
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
@@ -160,15 +160,6 @@ def test_a_complaint_about_one_photo_leaves_nothing_out(complaint: str) -> None:
     assert without(EVERYTHING, "images are not supported", confirmed=True) is None  # none was sent
 
 
-def test_asking_for_less_comes_to_an_end() -> None:
-    abilities: Abilities | None = EVERYTHING
-    steps = 0
-    while abilities is not None:
-        abilities = without(abilities, "logprobs stream_options seed response_format", confirmed=False)
-        steps += 1
-    assert steps == 5
-
-
 async def chunks_of(content: bytes, size: int) -> AsyncIterator[bytes]:
     """As a socket might hand it over."""
     for start in range(0, len(content), size):
@@ -186,22 +177,6 @@ async def test_events_are_split_at_line_ends_only(size: int) -> None:
         ': hello\r\n\r\nevent: x\ndata: "a\u2028b\x85c"\n\nid: 1\ndata:one\ndata: two\n\ndata: [DONE]\n\nx'
     )
     assert await read(stream.encode(), size) == ['"a\u2028b\x85c"', "one\ntwo"]
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"data: {}\n\n", b"data: {}", b"<html>\n", b"data: \xff\n\n", b"data: " + b"x" * 2**21]
-)
-async def test_a_broken_event_stream_is_an_error(content: bytes) -> None:
-    with pytest.raises(BrokenStream):
-        await read(content, 2**16)
-
-
-@pytest.mark.parametrize(
-    "event", ["", "{", "[]", "3", '{"choices": 3}', '{"choices": [{"delta": 3}]}', "[" * 10**5]
-)
-def test_an_event_of_another_kind_is_an_error(event: str) -> None:
-    with pytest.raises(BrokenStream):
-        read_chunk(event)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.server import ContextTooLong, VlmReplyUnusable
 from tests.scripted_http import Scripted, ScriptedHttp
-from tests.unit.gateway.llm.stage import bench, deadline
+from tests.unit.gateway.llm.stage import READ, bench, deadline
 from tests.unit.gateway.llm.test_hostile_server import client_of
 
 
@@ -94,7 +94,6 @@ async def test_remaining_time_is_sent_to_the_server() -> None:
     assert 0 < remaining_ms[0] <= 60_000
 
 
-SHORT_PROMPT = Prompt("probe", "You count.", (TextPart("Count."),), str, 8)
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -105,7 +104,7 @@ async def test_stale_connection_is_replaced() -> None:
         CHUNKED + b"%x\r\n%b\r\n0\r\n\r\n" % (len(stream), stream), requests=requests
     ) as client:
         for _ in range(20):
-            assert (await client.complete(SHORT_PROMPT, deadline(10_000))).text == "one"
+            assert (await client.complete(READ, deadline(10_000))).text == "one"
     assert len(requests) == 20
 
 
@@ -113,5 +112,5 @@ async def test_empty_reply_on_a_new_connection_is_not_retried() -> None:
     requests: list[bytes] = []
     async with client_of(b"", requests=requests) as client:
         with pytest.raises(DependencyUnavailable):
-            await client.complete(SHORT_PROMPT, deadline(10_000))
+            await client.complete(READ, deadline(10_000))
     assert len(requests) == 1

@@ -89,12 +89,17 @@ async def test_endless_body_is_not_buffered(status: bytes) -> None:
             await client.ready(deadline())
 
 
+OTHER_EVENTS = ["{", "[]", "3", '{"choices": 3}', '{"choices": [{"delta": 3}]}']
 BROKEN = {
     "shorter than said": HEAD + b"Content-Length: 1000\r\n\r\ndata: x",
     "elsewhere": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
     "nothing": b"",
     "deep": STREAM + b"data: " + b"[" * 100_000 + b"\n\n",
     "a long number": STREAM + b'data: {"choices": ' + b"9" * 10_000 + b"}\n\n",
+    "no end mark": STREAM + b"data: {}\n\n",
+    "a page": STREAM + b"<html>\n",
+    "no UTF-8": STREAM + b"data: \xff\n\n",
+    **{text: STREAM + f"data: {text}\n\n".encode() for text in OTHER_EVENTS},
 }
 
 

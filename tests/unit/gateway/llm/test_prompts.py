@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -94,14 +93,10 @@ def test_a_task_lists_exactly_the_fields_of_its_schema_in_order(prompt: Prompt[A
     assert listed == list(prompt.schema.model_fields)
 
 
-def cases_of(name: str) -> Sequence[Case]:
-    return prompt_text(name).cases
-
-
 @pytest.mark.parametrize(
     ("case", "schema"),
     [
-        *((case, schema) for name, schema in STAGES.items() for case in cases_of(name)),
+        *((case, schema) for name, schema in STAGES.items() for case in prompt_text(name).cases),
         *((case, schemas.ChainOfThought) for domain in DOMAINS for case in domain_text(domain).cases),
     ],
     ids=lambda value: value.question[:40] if isinstance(value, Case) else value.__name__,
@@ -109,7 +104,6 @@ def cases_of(name: str) -> Sequence[Case]:
 def test_example_replies_match_their_schema(case: Case, schema: type[schemas.Structured]) -> None:
     shown = schema.model_validate(case.reply).model_dump(mode="json", exclude_unset=True)
     assert shown == dict(case.reply)
-    assert set(case.reply) <= set(schema.model_fields)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

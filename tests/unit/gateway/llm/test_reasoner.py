@@ -68,11 +68,13 @@ async def test_one_call_gives_the_whole_draft() -> None:
     assert made.sub_queries == ("In which city was the maker of the {entity} founded?",)
 
 
-@pytest.mark.parametrize("text", [None, "", "I cannot determine the maker."])
-async def test_refusing_draft_is_looked_up(text: str | None) -> None:
+EXAMPLES = [case.reply.get("answer") for case in prompt_text("understand").cases]
+
+
+@pytest.mark.parametrize("text", [None, "", "I cannot determine the maker.", *EXAMPLES])
+async def test_a_draft_that_refuses_or_repeats_an_example_is_looked_up(text: str | None) -> None:
     made = await drafted(says(READ | {"answer": text}))
-    assert (made.answer, made.confidence) == (None, None)
-    assert not made.self_contained
+    assert (made.answer, made.confidence, made.self_contained) == (None, None, False)
     assert Tool.TEXT_SEARCH in made.tools
 
 
@@ -92,13 +94,6 @@ async def test_a_draft_does_not_wait_for_ocr_beyond_its_time() -> None:
         made = await it.reasoner.draft(ASK, None, never, deadline(400))
     assert made.answer == READ["answer"]
     assert made.quotes == ()
-
-
-async def test_answer_copied_from_an_example_is_dropped() -> None:
-    for case in prompt_text("understand").cases:
-        made = await drafted(says(READ | {"answer": case.reply.get("answer")}))
-        assert (made.answer, made.self_contained, made.confidence) == (None, False, None)
-        assert Tool.TEXT_SEARCH in made.tools
 
 
 async def test_without_a_photo_no_answer_is_read_from_it() -> None:
@@ -236,12 +231,6 @@ async def test_a_follow_up_is_rewritten_or_stays_as_it_is(text: str, question: s
         assert await it.reasoner.rewrite(replace(FOLLOW_UP, photo=None), deadline()) == question
         (request,) = it.server.requests
     assert "You: It is a Fiat 500." in request.text
-
-
-@pytest.mark.parametrize(("ask", "drafts"), [(ASK, True), (Query("Who founded Fiat?", None), False)])
-async def test_only_questions_with_a_photo_are_drafted(ask: Query, drafts: bool) -> None:
-    async with bench({}) as it:
-        assert it.reasoner.drafts(ask) == it.stepwise.drafts(ask) == drafts
 
 
 async def test_domain_advice_follows_the_task() -> None:

@@ -74,13 +74,10 @@ CLEANED: dict[str, tuple[Callable[..., Any], dict[str | None, str | None]]] = {
     "a query is one line with no placeholder but entity": (
         reading.search_phrase,
         {
-            "How long is the {entity}?": "How long is the {entity}?",
-            "price of { Entity }": "price of {entity}",
             "price of {{entity}}": "price of {entity}",
             "price of [entity name]": "price of {entity}",
             "price of <the entity>": "price of {entity}",
             "price of {vehicle name} today": "price of vehicle name today",
-            "1. How old is it?": "How old is it?",
             "- How old is it?": "How old is it?",
             '"How old is it?"': "How old is it?",
             "a\nb\tc\x00d": "a b c d",
@@ -92,7 +89,6 @@ CLEANED: dict[str, tuple[Callable[..., Any], dict[str | None, str | None]]] = {
         reading.label,
         {
             "Car": "car",
-            "clothing brand": "clothing brand",
             "a very big red sports car": "a very big",
             "1. dog.": "dog",
             "dog (brown)": "dog",

@@ -75,16 +75,8 @@ SPELLINGS: list[tuple[type[Structured], str, dict[Any, Any]]] = [
     (ChainOfThought, "answerability", {"In Photo": Answerability.IN_PHOTO, "check": Answerability.CHECK}),
     (ChainOfThought, "answerability", dict.fromkeys(("certainly!", "null"), Answerability.LOOK_UP)),
     (ChainOfThought, "entity", dict.fromkeys(('"null"', "None", "n/a", "unknown", " ", "null"))),
-    (
-        ToolChoice,
-        "tools",
-        {
-            '["image_search", "rm -rf", 3]': [Tool.IMAGE_SEARCH],
-            "image_search, text_search": [Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH],
-            '["Text Search"]': [Tool.TEXT_SEARCH],
-            "{}": [],
-        },
-    ),
+    (ToolChoice, "tools", {"image_search, text_search": [Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH], "{}": []}),
+    (ToolChoice, "tools", {'["Image Search", "rm -rf", 3]': [Tool.IMAGE_SEARCH]}),
     (EntityMatch, "candidate", {"2": 2, '"2"': 2, '["2", "piece 4"]': 2, "piece 4": 4, '[{"a": 1}]': 1}),
     (EntityMatch, "candidate", {'"[3, 1]"': 3} | dict.fromkeys(("none", "null", '""', "[]", "-1", '"-1"'))),
     (Understanding, "image_search", {"car": "car", '["car", "van"]': "car", "true": "thing"}),

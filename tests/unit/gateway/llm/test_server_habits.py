@@ -20,15 +20,13 @@ from chassis.errors import DependencyUnavailable
 from contracts.answer import Reason, Route
 from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE, Abilities, Thinking
 from gateway.llm.probe import probe
-from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.reply_forms import in_lines
 from gateway.llm.server import VlmReplyUnusable
 from tests.unit.gateway.asking import SURE, UNKNOWN, asking, replies
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES
-from tests.unit.gateway.llm.stage import bench, deadline
+from tests.unit.gateway.llm.stage import READ, bench, deadline
 from tests.unit.gateway.llm.test_hostile_server import STREAM, client_of
 
-PROMPT = Prompt("note", "You read.", (TextPart("Which year?"),), str, 20)
 DONE = b"data: [DONE]\n\n"
 STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 
@@ -79,7 +77,7 @@ STREAMS_AND_ENDS = {name: stream + DONE for name, stream in STREAMS.items()} | E
 @pytest.mark.parametrize("stream", STREAMS_AND_ENDS.values(), ids=STREAMS_AND_ENDS.keys())
 async def test_the_answer_is_read_from_any_stream(stream: bytes) -> None:
     async with client_of(STREAM + stream) as client:
-        written = await client.complete(PROMPT, deadline())
+        written = await client.complete(READ, deadline())
     assert (written.text, written.finish_reason) == ("In 1840.", "stop")
 
 
@@ -94,21 +92,21 @@ async def test_a_reply_that_is_not_streamed_is_read(content: object) -> None:
     message = {"role": "assistant", "content": content, "tool_calls": None, "reasoning_content": "Hm."}
     body = {"choices": [{"message": message, "finish_reason": "stop", "logprobs": None}], "usage": None}
     async with client_of(whole(body)) as client:
-        assert (await client.complete(PROMPT, deadline())).text == "In 1840."
+        assert (await client.complete(READ, deadline())).text == "In 1840."
 
 
 @pytest.mark.parametrize("body", [{}, {"choices": None}, None, {"detail": "no"}, {"choices": []}])
 async def test_body_without_a_reply_is_an_outage(body: object) -> None:
     async with client_of(whole(body)) as client:
         with pytest.raises(DependencyUnavailable) as raised:
-            await client.complete(PROMPT, deadline())
+            await client.complete(READ, deadline())
     assert not isinstance(raised.value, VlmReplyUnusable)
 
 
 async def test_first_token_includes_thoughts() -> None:
     thoughts = delta(reasoning_content="Hm.") * 3
     async with client_of(STREAM + thoughts + event(STOP) + DONE) as client:
-        trial = await client.trial(PROMPT, Abilities(), deadline())
+        trial = await client.trial(READ, Abilities(), deadline())
     assert trial.thinks
     assert trial.reply.text == ""
     assert trial.first_token_s < trial.seconds
@@ -116,7 +114,7 @@ async def test_first_token_includes_thoughts() -> None:
 
 async def test_a_reply_with_thoughts_gets_more_tokens_from_then_on() -> None:
     async with client_of(STREAM + delta(reasoning_content="Hm.") + SAID + event(STOP) + DONE) as client:
-        await client.complete(PROMPT, deadline())
+        await client.complete(READ, deadline())
         assert client.features.current.thinking is Thinking.ON
         assert client.features.current.thinking_tokens == 1_024
     small = Abilities(thinking=Thinking.ON, context=4_096)
@@ -155,7 +153,7 @@ async def test_probe_switches_thinking_off_where_possible(
 ) -> None:
     async with bench(thinker(heeds, refusal)) as it:
         assert (await probe(it.client, deadline())).thinking is thinking
-        await it.client.complete(PROMPT, deadline())
+        await it.client.complete(READ, deadline())
     last = it.server.requests[-1].body
     assert last["max_tokens"] == most
     assert ("chat_template_kwargs" in last) is (thinking is Thinking.SWITCHED_OFF)

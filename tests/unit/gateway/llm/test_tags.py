@@ -34,8 +34,8 @@ def test_a_plan_in_form_has_the_calls_in_the_model_s_own_order() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *(f"{mark}grounding: the panda" for mark in ("", "- ", "a. ", "１. ", "100. ")),
-        *("1. zoom: the panda", "1. captioning: the panda", "1. 描述: 一只熊猫", "1. ｃaption: a panda"),
+        *(f"{mark}grounding: the panda" for mark in ("", "- ", "１. ", "100. ")),
+        *("1. zoom: the panda", "1. captioning: the panda", "1. ｃaption: a panda"),
         *("1. grounding", "1. grounding:   \u200b ", "1. grounding: ... --"),
         *(f"1. caption: {'x' * (CONTENT_CHARS + 1)}", "grounding: 1. the panda"),
     ],
@@ -57,18 +57,15 @@ def test_a_plan_has_at_most_eight_calls_and_when_read_leniently_each_once() -> N
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "1. flip", "<tool>1. flip</tool>", "<think><tool>1. flip</tool></think>"),
+        *("1. flip", "<tool>1. flip</tool>", "<think><tool>1. flip</tool></think>"),
         *("<think>x<tool>1. flip</tool>", "Sure! <think>x</think><tool>1. flip</tool>"),
+        *("<think>x</think><tool>\n</tool>", "<think>x</think><tool>1. flip"),
+        *("<think>x</think><Tool>1. flip</Tool>", "<think>x</think><answer>1. flip</answer>"),
         *(
-            f"<think>x</think>{rest}"
-            for rest in (
-                *("<tool></tool>", "<tool>\n</tool>", "<tool>1. flip", "1. flip</tool>"),
-                "<Tool>1. flip</Tool>",
-                *("<tool><tool>1. flip</tool></tool>", "<tool>1. flip</tool><tool>2. caption: a</tool>"),
-                *("<tool>1. caption: a <b>panda</b></tool>", "<answer>1. flip</answer>"),
-                *(" Here it is: <tool>1. flip</tool>", "<tool>no call here</tool>"),
-            )
+            "<think>x</think><tool>1. caption: a <b>panda</b></tool>",
+            "<think>x</think> So: <tool>1. flip</tool>",
         ),
+        "<think>x</think><tool>1. flip</tool><tool>2. caption: a</tool>",
     ],
 )
 def test_plan_outside_its_tags_is_not_in_form(text: str) -> None:
@@ -107,7 +104,6 @@ SPELLINGS = (
     "<tool_call>{}",
     "{}\n</tool>\nDone.",
     "```\n{}\n```",
-    "<answer>\n{}\n</answer>",
     "<think>What first?\n<tool>\n{}\n</tool>",
 )
 
@@ -144,14 +140,10 @@ def test_line_is_read_as_its_call(line: str, call: ToolCall) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *("", "Caption", "1. grounding", "1. grounding: ... --", "grounding:", "grounding: none"),
-        *("3. flip: not needed", "caption: N/A (the photo is enough)"),
-        "Grounding the statue would help.",
-        "Captions describe what is seen: a statue.",
-        "Describe the statue: it is bronze.",
-        "Flip side: it is expensive",
-        *("captioned: a panda", "1. zoom: the panda", "I would call caption: a panda"),
-        *("the question says: grounding: the panda", "1. 描述: 一只熊猫", '{"tool": "flip"}'),
+        *("Caption", "1. grounding: ... --", "grounding:", "grounding: none", "3. flip: not needed"),
+        *("caption: N/A (the photo is enough)", "Describe the statue: it is bronze.", '{"tool": "flip"}'),
+        *("Flip side: it is expensive", "captioned: a panda", "1. zoom: the panda"),
+        *("I would call caption: a panda", "the question says: grounding: the panda"),
     ],
 )
 def test_prose_and_unwanted_tools_are_not_calls(line: str) -> None:
@@ -161,9 +153,9 @@ def test_prose_and_unwanted_tools_are_not_calls(line: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "I don't know.", "<tool></tool>", "<tool>no call here</tool>", "</tool>1. flip<tool>"),
-        *("<think>1. flip</think>", "1. flip</think>The photo is enough.", "<think>I could\n1. flip"),
-        *("<think><tool>1. flip</tool></think>", "1. flip\n<tool>nothing</tool>"),
+        *("", "<tool>no call here</tool>", "</tool>1. flip<tool>", "1. flip\n<tool>nothing</tool>"),
+        *("1. flip</think>The photo is enough.", "<think>I could\n1. flip"),
+        "<think><tool>1. flip</tool></think>",
     ],
 )
 def test_what_is_not_a_plan_gives_none(text: str) -> None:

