@@ -233,6 +233,12 @@ async def test_a_follow_up_is_rewritten_or_stays_as_it_is(text: str, question: s
     assert "You: It is a Fiat 500." in request.text
 
 
+async def test_only_questions_with_a_photo_are_drafted() -> None:
+    async with bench({}) as it:
+        for ask in (ASK, Query("Who founded Fiat?", None)):
+            assert it.reasoner.drafts(ask) == it.stepwise.drafts(ask) == (ask.photo is not None)
+
+
 async def test_domain_advice_follows_the_task() -> None:
     async with bench({"understand": says(LOOK)}) as it:
         for domain in (None, Domain.BOOK):
