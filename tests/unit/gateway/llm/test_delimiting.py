@@ -62,7 +62,7 @@ def test_no_text_can_close_its_fence(text: str) -> None:
 @pytest.mark.parametrize("text", ["3 < 5 and 7 > 2", "x<=4", "5<7", "1 -> 2", "I ♥ NY"])
 def test_hidden_characters_do_not_reach_the_model_and_mathematical_signs_do(text: str) -> None:
     assert harmless(text) == text
-    assert harmless(f"{text}\u200b\u202e \U000e0041.\x00") == f"{text} ."
+    assert harmless(f"{text}\u200b\u202e \U000e0041.\x00") == f"{text} . "
 
 
 TOWER = page("Belém Tower stands in Lisbon. It was built between 1514 and 1519. Entry is paid.")

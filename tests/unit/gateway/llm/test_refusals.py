@@ -98,7 +98,7 @@ CLEANED: dict[str, tuple[Callable[..., Any], dict[str | None, str | None]]] = {
     ),
     "only what was listed is chosen": (
         partial(reading.listed_label, listed=["bench", "dog"]),
-        {"The Dog": "the dog", "white dog": "white dog", "dogs": "dogs", **dict.fromkeys(("cat", None, ""))},
+        {"The Dog": "the dog", "Dog": "dog", "dogs": "dogs", **dict.fromkeys(("cat", None, ""))},
     ),
     "a general kind is not an entity's name": (
         partial(reading.entity_name, object_label="car"),

@@ -94,7 +94,8 @@ async def test_an_unreachable_server_opens_the_breaker() -> None:
 
 
 def sent(prompt: Prompt[str], abilities: Abilities) -> Any:
-    return [each["content"] for each in request_body(prompt, "m", abilities)["messages"]]  # type: ignore
+    messages: Any = request_body(prompt, "m", abilities)["messages"]
+    return [each["content"] for each in messages]
 
 
 def test_without_photos_a_message_is_one_string_and_earlier_photos_are_left_out() -> None:
