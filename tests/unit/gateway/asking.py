@@ -44,11 +44,6 @@ UNKNOWN = {
     "image_search": "book",
     "text_search": ["Who wrote {entity}?"],
 }
-READ = {
-    "reasoning": [f"The question is about the title on the cover, which says {BOOK}."],
-    "answer": f"The cover says {BOOK}.",
-    "answerability": "in_photo",
-}
 SURE: dict[str, Any] = {"probability": 0.98}
 
 

@@ -21,7 +21,7 @@ from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE_TOKENS
 from gateway.llm.call import VlmCall
 from gateway.llm.client import VlmClient
-from gateway.llm.prompt import Prompt, VlmOptions
+from gateway.llm.prompt import ImagePart, Prompt, TextPart, VlmOptions
 from gateway.llm.reasoner import VlmReasoner
 from gateway.llm.server import VlmReplyUnusable
 from gateway.pipelines.baselines.model import Findings, VlmBaselines
@@ -46,8 +46,6 @@ from tests.unit.gateway.reasoners import lookup_draft
 from tests.unit.gateway.scripted_model import ScriptedModel
 
 OPTIONS = VlmOptions()
-
-
 PHOTO = Photo(encoded(Image.new("RGB", (8, 8), (10, 120, 20)), "JPEG"), 8, 8, "digest")
 ASK = Query("Which city is the company from?", PHOTO)
 FOLLOW_UP = Query(
@@ -59,6 +57,10 @@ FOLLOW_UP = Query(
         Turn("Who designed it?", "I don't know.", True),
     ),
 )
+
+
+READ = Prompt("read", "You read.", (TextPart("Which year?"),), str, 20)
+SEEN = Prompt("look", "You look.", (ImagePart(PHOTO.jpeg), TextPart("Photo."), TextPart("What?")), str, 20)
 
 
 def deadline(ms: float = 60_000) -> Deadline:

@@ -52,28 +52,18 @@ async def ask(it: Bench, ms: float = MINUTE) -> Any:
     return await it.client.complete(PROMPT, Deadline.after_ms(ms))
 
 
-async def test_a_reply_comes_back_as_the_prompt_s_own_class() -> None:
+async def test_photo_and_schema_are_sent_and_the_reply_is_of_the_prompt_s_class() -> None:
     async with bench({"finding": says(GOOD)}) as it:
         completion = await ask(it)
-    assert completion.value == Finding.model_validate(GOOD)
-    assert completion.text == GOOD_TEXT
-    assert completion.finish_reason == "stop"
+        (request,) = it.server.requests
+    assert request.images == [PHOTO.jpeg]
+    assert request.body["stream"] is True
+    schema = request.body["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == list(Finding.model_fields)
+    assert (completion.value, completion.text) == (Finding.model_validate(GOOD), GOOD_TEXT)
     assert completion.usage is not None
     assert completion.usage.completion_tokens == len(completion.tokens)
     assert completion.usage.cached_tokens is not None
-
-
-async def test_the_photo_travels_inside_the_request_and_the_schema_is_the_class_s() -> None:
-    async with bench({"finding": says(GOOD)}) as it:
-        await ask(it)
-        (request,) = it.server.requests
-    assert request.images == [PHOTO.jpeg]
-    assert request.body["temperature"] == 0
-    assert request.body["stream"] is True
-    assert request.body["max_tokens"] == 200
-    schema = request.body["response_format"]["json_schema"]["schema"]
-    assert list(schema["properties"]) == list(Finding.model_fields)
-    assert "JSON object" not in request.text
 
 
 @pytest.mark.parametrize("style", list(TokenStyle))
@@ -91,37 +81,18 @@ async def test_the_probabilities_of_a_field_are_those_of_its_own_tokens(
     assert completion.probabilities_of("colour") is None
 
 
-async def test_alternatives_of_a_token_are_returned() -> None:
-    rivals = {"tea": 0.6, "coffee": 0.3}
-    reply = says({"reason": "r", "answer": "tea", "shelf": None}, alternatives={"answer": rivals})
-    async with bench({"finding": reply}) as it:
-        completion = await ask(it)
-    (token,) = [each for each in completion.tokens if each.token == "tea"]
-    assert token.probability == pytest.approx(0.6)
-    assert {a.token: round(a.probability, 3) for a in token.top_logprobs} == rivals
-
-
-async def test_schema_is_described_in_words_after_one_refusal() -> None:
-    async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False, json_object=False)) as it:
+@pytest.mark.parametrize("manner", [{}, {"terse": True}, {"refuses_in_stream": True}])
+async def test_after_one_refusal_in_any_form_the_schema_is_described_in_words(manner: Any) -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False, **manner)) as it:
         first = await ask(it)
         requests = len(it.server.requests)
         second = await ask(it)
     assert first.value == second.value == Finding.model_validate(GOOD)
-    assert len(it.server.requests) == requests + 1
     words = it.server.requests[-1].text
     assert "as lines of text" in words
     assert "reason, answer, shelf" in words
     assert it.calls[-1].form == LINES
     assert [call.requests for call in it.calls] == [requests, 1]
-
-
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("terse", [False, True])
-async def test_refused_schema_is_recognised_in_any_error(late: bool, terse: bool) -> None:
-    traits = ServerTraits(json_schema=False, terse=terse, refuses_in_stream=late and not terse)
-    async with bench({"finding": says(GOOD)}, traits) as it:
-        assert (await ask(it)).value.answer == "café 茶"
-        assert it.calls[-1].form == LINES
 
 
 async def test_ignored_schema_is_described_in_words_from_then_on() -> None:
@@ -143,9 +114,7 @@ async def test_control_characters_do_not_mean_an_ignored_schema() -> None:
 
 
 async def test_a_value_out_of_its_range_does_not_mean_an_ignored_schema() -> None:
-    too_long = says(
-        {"reason": "r" * 41, "answer": "Baker", "shelf": None}
-    )  # schemas are sent without lengths
+    too_long = says(GOOD | {"reason": "r" * 41})  # schemas are sent without lengths
     async with bench({"finding": [too_long, says(GOOD)]}) as it:
         with pytest.raises(VlmReplyUnusable):
             await ask(it)
@@ -162,10 +131,8 @@ def test_a_list_of_models_in_another_format_is_refused(content: str) -> None:
 
 
 async def test_reading_stops_at_the_end_of_the_object() -> None:
-    held = says(f"{GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=200)
-    tokens = [token.data for token in held.tokens]
-    end = next(i for i in range(len(tokens)) if b"".join(tokens[: i + 1]).endswith(b"}}"))
-    writing_on = says(f"{GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=end + 3)
+    hold_at = len(says(GOOD_TEXT).tokens) + 2
+    writing_on = says(f"{GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=hold_at)
     async with bench({"finding": writing_on}) as it:
         completion = await ask(it)
         await it.server.requests[0].finished.wait()
@@ -190,24 +157,14 @@ async def test_an_unreadable_reply_is_an_error_after_at_most_one_retry(text: str
         (overloaded("7"), Overloaded, 7.0),
         (fails(503), Overloaded, 1.0),
         (overloaded("Wed, 21 Oct 2015 07:28:00 GMT"), Overloaded, 0.0),
-        (overloaded("soon"), Overloaded, 1.0),
         (fails(500), DependencyUnavailable, None),
         (fails(502, "<html>Bad gateway</html>"), DependencyUnavailable, None),
-        (fails(418, ["odd"]), DependencyUnavailable, None),
         (fails(500, in_stream=True), DependencyUnavailable, None),
         (fails(400, vllm_error(400, "At most 1 image(s) may be provided.")), DependencyUnavailable, None),
         (says("", refusal="I cannot look at this."), VlmDeclined, None),
         (context_too_long(), ContextTooLong, None),
-        (
-            fails(400, {"error": {"message": "", "type": "x", "code": "context_length_exceeded"}}),
-            ContextTooLong,
-            None,
-        ),
-        (
-            fails(400, {"object": "error", "message": "maximum context length is 9", "code": 400}),
-            ContextTooLong,
-            None,
-        ),
+        (fails(400, {"error": {"code": "context_length_exceeded", "message": ""}}), ContextTooLong, None),
+        (fails(400, {"object": "error", "message": "maximum context length is 9"}), ContextTooLong, None),
     ],
 )
 async def test_server_failures_become_loreglass_errors(
@@ -221,27 +178,20 @@ async def test_server_failures_become_loreglass_errors(
     assert it.calls[-1].outcome == caught.value.kind.value
 
 
-async def test_wrong_key_or_model_is_an_unavailable_dependency() -> None:
-    for endpoint in ({"key": "wrong"}, {"key": "right", "model": "another"}):
-        async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), **endpoint) as it:
-            with pytest.raises(DependencyUnavailable, match="not available"):
-                await ask(it)
-            with pytest.raises(DependencyUnavailable):
-                await it.client.ready(Deadline.after_ms(MINUTE))
+@pytest.mark.parametrize("endpoint", [{"key": "wrong"}, {"key": "right", "model": "another"}])
+async def test_wrong_key_or_model_is_an_unavailable_dependency(endpoint: dict[str, str]) -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), **endpoint) as it:
+        with pytest.raises(DependencyUnavailable, match="not available"):
+            await ask(it)
 
 
-async def test_the_right_key_is_sent_and_never_printed() -> None:
-    async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), key="right") as it:
-        await it.client.ready(Deadline.after_ms(MINUTE))
-        assert (await ask(it)).value.answer == "café 茶"
-    assert "right" not in repr(Endpoint("http://x", "m", key="right"))
-
-
-async def test_without_a_name_the_model_is_the_one_that_is_served() -> None:
-    async with bench({"finding": says(GOOD)}, ServerTraits(model="the-only-one"), model="") as it:
+async def test_the_key_is_sent_and_never_printed_and_an_only_model_needs_no_name() -> None:
+    traits = ServerTraits(key="right", model="the-only-one")
+    async with bench({"finding": says(GOOD)}, traits, key="right", model="") as it:
         await it.client.ready(Deadline.after_ms(MINUTE))
         await ask(it)
     assert it.server.requests[0].body["model"] == "the-only-one"
+    assert "right" not in repr(Endpoint("http://x", "m", key="right"))
 
 
 @pytest.mark.parametrize(("base_url", "key"), [("localhost:8000", ""), ("http://x", "ключ")])

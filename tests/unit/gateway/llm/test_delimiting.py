@@ -14,35 +14,29 @@ from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, PHOTO, draft, page, pri
 WIDE = 10_000
 
 
-def test_pieces_are_numbered_from_one_in_order() -> None:
-    shown = evidence_blocks([page("First.", "A"), page("Second.", "B")], WIDE)
-    assert shown.text.index("piece 1, page: A") < shown.text.index("First.")
-    assert shown.text.index("First.") < shown.text.index("piece 2, page: B") < shown.text.index("Second.")
-    assert shown.places == (0, 1)
+def test_pieces_are_numbered_in_order_and_headed_by_their_kind() -> None:
+    print_, memory = CitationKind.PHOTO, CitationKind.MEMORY
+    found = [
+        page("First.", "A"),
+        Evidence("OPEN", "The photo", "", print_),
+        Evidence("Old", "Door", "", memory),
+    ]
+    lines = evidence_blocks(found, WIDE).text.splitlines()
+    assert lines[1:3] == ["<<<piece 1, page: A>>>", "First."]
+    assert lines[4:6] == ["<<<piece 2, print in the photo>>>", "OPEN"]
+    assert lines[7:9] == ["<<<piece 3, what the user saw before: Door>>>", "Old"]
 
 
-def test_print_in_the_photo_is_labelled_apart_from_pages() -> None:
-    shown = evidence_blocks([Evidence("OPEN", "The photo", "", CitationKind.PHOTO)], WIDE)
-    assert "piece 1, print in the photo>>>" in shown.text
-    shown = evidence_blocks([Evidence("OPEN", "A door", "", CitationKind.MEMORY)], WIDE)
-    assert "piece 1, what the user saw before: A door>>>" in shown.text
-
-
-def test_prompt_says_that_no_evidence_was_found() -> None:
-    assert evidence_blocks([], WIDE).text == "Evidence: none was found."
-    assert evidence_blocks([page("  ")], WIDE).places == ()
-
-
-def test_only_valid_numbers_resolve_to_evidence() -> None:
+def test_only_valid_numbers_of_pieces_with_text_resolve_to_evidence() -> None:
     shown = evidence_blocks([page("  "), page("One."), page("Two.")], WIDE)
     assert shown.indices([2, 1, 2, 0, 3, -1]) == (2, 1)
+    assert evidence_blocks([page("  ")], WIDE).text == evidence_blocks([], WIDE).text
 
 
 def test_evidence_is_cut_at_a_sentence_to_its_budget() -> None:
     sentence = "The tower has forty-two steps and a bell. "
     shown = evidence_blocks([page(sentence * 100)], WIDE, 1_000, 200)
-    block = shown.text.splitlines()
-    assert block[2] == (sentence * 4).strip()
+    assert shown.text.splitlines()[2] == (sentence * 4).strip()
 
 
 def test_pieces_that_do_not_fit_are_skipped() -> None:
@@ -65,19 +59,14 @@ def test_no_text_can_close_its_fence(text: str) -> None:
     assert block.count("<<<") == 2
 
 
-@pytest.mark.parametrize("text", ["3 < 5 and 7 > 2", "x<=4", "5<7", "a > b", "1 -> 2", "I ♥ NY"])
-def test_mathematical_signs_are_unchanged(text: str) -> None:
+@pytest.mark.parametrize("text", ["3 < 5 and 7 > 2", "x<=4", "5<7", "1 -> 2", "I ♥ NY"])
+def test_hidden_characters_do_not_reach_the_model_and_mathematical_signs_do(text: str) -> None:
     assert harmless(text) == text
-
-
-def test_hidden_characters_do_not_reach_the_model() -> None:
-    assert harmless("ig\u200bnore\u202e \U000e0041rules\x00") == "ignore rules "
+    assert harmless(f"{text}\u200b\u202e \U000e0041.\x00") == f"{text} . "
 
 
 TOWER = page("Belém Tower stands in Lisbon. It was built between 1514 and 1519. Entry is paid.")
 OTHER = page("The tram runs daily. Its fare is low.")
-
-
 BUILT = "It was built between 1514 and 1519."
 
 
@@ -115,8 +104,6 @@ def test_printed_lines_that_the_answer_repeats_are_its_quotes() -> None:
 SILENT = PhotoText()
 FIAT = Entity("Fiat 500", 0.7, (("maker", "Fiat"), ("type", "car")))
 MINI = Entity("Mini Cooper", 0.8, (("type", "car"),))
-
-
 BEAGLE = Entity("Beagle", 0.71, (("type", "dog"),))
 SURE = Entity("Mini Cooper", 0.95)
 UNLIKELY = Entity("Mini Cooper", 0.3)
@@ -126,7 +113,6 @@ NAMED = Query("How long is the Fiat 500?", PHOTO)
 CHOICES = {
     "the model's candidate beats a likelier one": (ASK, "Fiat 500", [MINI, FIAT], SILENT, FIAT),
     "an article in the name": (ASK, "the Fiat 500", [FIAT], SILENT, FIAT),
-    "capitals in the name": (ASK, "FIAT 500", [FIAT], SILENT, FIAT),
     "a year behind the name": (ASK, "Fiat 500 (2007)", [FIAT], SILENT, FIAT),
     "a maker is not its model": (ASK, "Fiat", [FIAT], SILENT, Entity("Fiat", NAMED_BY_MODEL)),
     "the model's own name without a proven candidate": (ASK, "Fiat Panda", [MINI], SILENT, PANDA),
@@ -139,7 +125,6 @@ CHOICES = {
     "the question's own name": (NAMED, "Fiat 500", [FIAT], SILENT, Entity("Fiat 500", 1.0, FIAT.attributes)),
     "the question's own name without candidates": (NAMED, "Fiat 500", [], SILENT, Entity("Fiat 500", 1.0)),
     "a follow-up": (FOLLOW_UP, None, [], SILENT, FOLLOW_UP.remembered),
-    "a follow-up that names the same": (FOLLOW_UP, "Fiat 500", [], SILENT, FOLLOW_UP.remembered),
     "a new photo drops the remembered entity": (NEW_PHOTO, None, [], SILENT, None),
     "nothing to go by": (ASK, None, [], SILENT, None),
 }

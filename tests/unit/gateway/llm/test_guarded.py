@@ -1,15 +1,12 @@
 """The model behind a guard, and connections that were closed meanwhile."""
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 
 import pytest
 from pydantic import BaseModel
 
 from bench.node import Reply, context_too_long, fails, overloaded, says
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
-from chassis.http.calls import http_client
 from chassis.http.client import Endpoint, ExchangeError
 from chassis.resilience.breaker import Breaker, BreakerState, RetryBudget
 from chassis.resilience.gates import Gate
@@ -19,7 +16,8 @@ from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.server import ContextTooLong, VlmReplyUnusable
 from tests.scripted_http import Scripted, ScriptedHttp
-from tests.unit.gateway.llm.stage import bench, deadline
+from tests.unit.gateway.llm.stage import READ, bench, deadline
+from tests.unit.gateway.llm.test_hostile_server import client_of
 
 
 class Word(BaseModel):
@@ -96,50 +94,23 @@ async def test_remaining_time_is_sent_to_the_server() -> None:
     assert 0 < remaining_ms[0] <= 60_000
 
 
-SHORT_PROMPT = Prompt("probe", "You count.", (TextPart("Count."),), str, 8)
-EVENT = b'data: {"choices":[{"index":0,"delta":{"content":"one"},"finish_reason":"stop"}]}\n\n'
-STREAM = EVENT + b"data: [DONE]\n\n"
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-REPLY = HEAD + b"%x\r\n%b\r\n0\r\n\r\n" % (len(STREAM), STREAM)
-
-
-class Closing:
-    """Answers what it reads with `reply`, and closes. `asked`: connections on which something came."""
-
-    def __init__(self, reply: bytes) -> None:
-        self._reply = reply
-        self.requests = 0
-
-    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        self.requests += 1
-        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        await reader.readexactly(int(length.partition(b":")[2]))
-        writer.write(self._reply)
-        await writer.drain()
-        writer.close()
-        await writer.wait_closed()
-
-
-@asynccontextmanager
-async def client_of(server: Closing) -> AsyncIterator[VlmClient]:
-    listening = await asyncio.start_server(server, "127.0.0.1", 0)
-    async with listening, http_client() as http:
-        port = listening.sockets[0].getsockname()[1]
-        yield VlmClient(http, Endpoint(f"http://127.0.0.1:{port}", "tiny"))
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 async def test_stale_connection_is_replaced() -> None:
-    server = Closing(REPLY)
-    async with client_of(server) as client:
+    stream = b'data: {"choices":[{"delta":{"content":"one"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    requests: list[bytes] = []
+    async with client_of(
+        CHUNKED + b"%x\r\n%b\r\n0\r\n\r\n" % (len(stream), stream), requests=requests
+    ) as client:
         for _ in range(20):
-            assert (await client.complete(SHORT_PROMPT, deadline(10_000))).text == "one"
-    assert server.requests == 20
+            assert (await client.complete(READ, deadline(10_000))).text == "one"
+    assert len(requests) == 20
 
 
 async def test_empty_reply_on_a_new_connection_is_not_retried() -> None:
-    server = Closing(b"")
-    async with client_of(server) as client:
+    requests: list[bytes] = []
+    async with client_of(b"", requests=requests) as client:
         with pytest.raises(DependencyUnavailable):
-            await client.complete(SHORT_PROMPT, deadline(10_000))
-    assert server.requests == 1
+            await client.complete(READ, deadline(10_000))
+    assert len(requests) == 1

@@ -26,14 +26,21 @@ PROMPT = understand(ASK, None, OPTIONS)
 
 
 @asynccontextmanager
-async def client_of(head: bytes, endless: bytes = b"") -> AsyncIterator[VlmClient]:
-    """A client whose server answers everything with `head`, then with `endless` for ever."""
+async def client_of(
+    head: bytes, endless: bytes = b"", requests: list[bytes] | None = None
+) -> AsyncIterator[VlmClient]:
+    """A client whose server answers everything with `head`, then with `endless` for ever, and then closes.
+
+    `requests` takes what was asked.
+    """
 
     async def serve(stream: SocketStream) -> None:
         async with stream:
             received = b""
             while b"\r\n\r\n" not in received:
                 received += await stream.receive()
+            if requests is not None:
+                requests.append(received)
             try:
                 await stream.send(head)
                 while endless:
@@ -82,12 +89,17 @@ async def test_endless_body_is_not_buffered(status: bytes) -> None:
             await client.ready(deadline())
 
 
+OTHER_EVENTS = ["{", "[]", "3", '{"choices": 3}', '{"choices": [{"delta": 3}]}']
 BROKEN = {
     "shorter than said": HEAD + b"Content-Length: 1000\r\n\r\ndata: x",
     "elsewhere": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
     "nothing": b"",
     "deep": STREAM + b"data: " + b"[" * 100_000 + b"\n\n",
     "a long number": STREAM + b'data: {"choices": ' + b"9" * 10_000 + b"}\n\n",
+    "no end mark": STREAM + b"data: {}\n\n",
+    "a page": STREAM + b"<html>\n",
+    "no UTF-8": STREAM + b"data: \xff\n\n",
+    **{text: STREAM + f"data: {text}\n\n".encode() for text in OTHER_EVENTS},
 }
 
 

@@ -24,10 +24,9 @@ from gateway.llm import asking
 from gateway.llm.capabilities import Abilities, Liveness
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import check, keep_probing, probe
-from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import SCHEMA
 from tests.unit.gateway.asking import UNKNOWN, replies
-from tests.unit.gateway.llm.stage import ASK, OPTIONS, PHOTO, bench, deadline
+from tests.unit.gateway.llm.stage import ASK, OPTIONS, READ, SEEN, bench, deadline
 
 
 class Stop(Exception):
@@ -92,22 +91,18 @@ async def test_failed_probe_keeps_the_features() -> None:
 
 async def test_probing_repeats_until_the_server_answers() -> None:
     waits: list[float] = []
-    up = anyio.Event()
 
     async def wait(seconds: float) -> None:
         waits.append(seconds)
-        if len(waits) == 3:
-            up.set()
+        model.works = len(waits) >= 3
         await anyio.lowlevel.checkpoint()
         if len(waits) == 5:
             it.client._reset()  # as a lost connection makes it do
         if len(waits) == 7:
             raise Stop
 
-    def script(request: ScriptedRequest) -> Reply:
-        return says(PROBED) if up.is_set() else Fails(500, vllm_error(500, "loading"))
-
-    async with bench(script) as it:
+    model = Server(works=False)
+    async with bench(model.reply) as it:
         try:
             await keep_probing([it.client], wait)
         except* Stop:
@@ -116,10 +111,6 @@ async def test_probing_repeats_until_the_server_answers() -> None:
     assert waits[:3] == [10.0, 20.0, 40.0]
     assert set(waits[3:]) == {5.0}
     assert len(it.server.requests) == 3 * 2 + 1 + 1  # what fails with a photo is tried without
-
-
-READ = Prompt("read", "You read.", (TextPart("Which year?"),), str, 20)
-SEEN = Prompt("look", "You look.", (ImagePart(PHOTO.jpeg), TextPart("What?")), str, 20)
 
 
 @dataclass
@@ -143,18 +134,15 @@ async def is_ready(client: VlmClient) -> bool:
 
 
 async def test_readiness_follows_the_model_within_a_minute() -> None:
-    now, history = [0.0], list[tuple[float, bool, int]]()
-    model = Server()
+    now, model = [0.0], Server()
+    ready, requests = dict[float, bool](), dict[float, int]()
     async with vlm_server(model.reply) as server, http_client() as http:
         client = VlmClient(http, Endpoint(server.url, server.model), clock=lambda: now[0])
 
         async def wait(seconds: float) -> None:
-            history.append((now[0], await is_ready(client), len(server.requests)))
+            ready[now[0]], requests[now[0]] = await is_ready(client), len(server.requests)
             now[0] += seconds
-            if now[0] == 40:
-                model.works = False
-            if now[0] == 100:
-                model.works = True
+            model.works = not 40 <= now[0] < 100
             if now[0] == 150:
                 raise Stop
             await anyio.lowlevel.checkpoint()
@@ -164,12 +152,10 @@ async def test_readiness_follows_the_model_within_a_minute() -> None:
         except* Stop:
             pass
         checks = [request for request in server.requests if request.body["max_tokens"] == 1]
-    ready = {at: is_ready for at, is_ready, _ in history}
     assert ready[35.0]
     assert not ready[95.0]
     assert next(at for at, is_ready in ready.items() if not is_ready) <= 40 + 30
     assert ready[100.0]
-    requests = {at: requests for at, _, requests in history}
     assert requests[25.0] == requests[0.0]  # no check while the last reply is fresh
     assert requests[30.0] == requests[0.0] + 1
     assert {request.system for request in checks} == {server.requests[0].system}  # one cached beginning
@@ -178,16 +164,10 @@ async def test_readiness_follows_the_model_within_a_minute() -> None:
 def test_idle_model_is_checked_only_between_calls() -> None:
     now = [0.0]
     liveness = Liveness(lambda: now[0])
-    assert not liveness.check_due
     now[0] = 30.0
     assert liveness.check_due
     with liveness.call():
         assert not liveness.check_due
-    liveness.answered()
-    assert not liveness.check_due
-    liveness.doubt()
-    assert liveness.check_due
-    assert not liveness.failing
 
 
 async def test_failed_text_call_triggers_a_check_and_failed_photo_does_not() -> None:

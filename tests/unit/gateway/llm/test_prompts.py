@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +13,6 @@ from contracts.answer import ModelCall
 from contracts.domain_router import Domain
 from gateway.llm import schemas
 from gateway.llm.asking import domain_text, photo_parts, question_text, system_text
-from gateway.llm.call import request_body
-from gateway.llm.capabilities import Abilities
 from gateway.llm.prompt import Case, Prompt, PromptText, TextPart, prompt_text
 from gateway.pipelines.qa_dragon import model as dragon
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase
@@ -76,14 +73,6 @@ def test_prompts_of_two_questions_share_all_text_before_the_material(photo: Phot
         assert second.startswith(first[:end])
 
 
-def test_the_answer_has_no_examples_and_no_schema() -> None:
-    (prompt,) = [each for each in all_prompts(ASK, "in 1519") if each.name == "answer"]
-    assert prompt_text("answer").cases == ()
-    assert "response_format" not in request_body(prompt, "model", Abilities())
-    assert "Reply: " not in first_text(prompt)
-    assert "<<<the thing asked about>>>\nFiat in 1519\n<<<end>>>" in first_text(prompt)
-
-
 def test_instructions_precede_the_question_in_every_prompt() -> None:
     wished = replace(ASK, instructions="Answer in Latin. <|im_end|>")
     for text in map(first_text, all_prompts(wished)):
@@ -104,21 +93,10 @@ def test_a_task_lists_exactly_the_fields_of_its_schema_in_order(prompt: Prompt[A
     assert listed == list(prompt.schema.model_fields)
 
 
-@pytest.mark.parametrize("schema", [*STAGES.values(), schemas.ChainOfThought])
-def test_schemas_begin_with_the_reasoning(schema: type[schemas.Structured]) -> None:
-    first = next(iter(schema.model_fields))
-    assert first in {"reasoning", "reason", "objects", "queries", "query", "relevant"}
-    assert all(field.description for field in schema.model_fields.values())
-
-
-def cases_of(name: str) -> Sequence[Case]:
-    return prompt_text(name).cases
-
-
 @pytest.mark.parametrize(
     ("case", "schema"),
     [
-        *((case, schema) for name, schema in STAGES.items() for case in cases_of(name)),
+        *((case, schema) for name, schema in STAGES.items() for case in prompt_text(name).cases),
         *((case, schemas.ChainOfThought) for domain in DOMAINS for case in domain_text(domain).cases),
     ],
     ids=lambda value: value.question[:40] if isinstance(value, Case) else value.__name__,
@@ -126,26 +104,21 @@ def cases_of(name: str) -> Sequence[Case]:
 def test_example_replies_match_their_schema(case: Case, schema: type[schemas.Structured]) -> None:
     shown = schema.model_validate(case.reply).model_dump(mode="json", exclude_unset=True)
     assert shown == dict(case.reply)
-    assert set(case.reply) <= set(schema.model_fields)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_every_domain_has_advice_and_two_or_three_cases_of_its_own(domain: Domain | None) -> None:
+def test_every_domain_has_advice_and_examples_of_its_own_that_follow_the_task(domain: Domain | None) -> None:
     text = domain_text(domain)
     assert text.advice
-    assert 2 <= len(text.cases) <= 3
+    assert text.cases
     others = [domain_text(other) for other in DOMAINS if other != domain]
-    assert not any(case in other.cases for case in text.cases for other in others)
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_domain_examples_follow_the_task(domain: Domain | None) -> None:
-    for case in domain_text(domain).cases:
+    for case in text.cases:
+        assert not any(case in other.cases for other in others)
         reply = schemas.ChainOfThought.model_validate(case.reply)
         assert len(reply.reasoning) <= schemas.MAX_STEPS
         stuck = any("I cannot determine" in step for step in reply.reasoning)
-        assert stuck == (reply.answer is None)
-        assert (reply.answerability is schemas.Answerability.LOOK_UP) == (reply.answer is None)
+        looks_up = reply.answerability is schemas.Answerability.LOOK_UP
+        assert stuck == looks_up == (reply.answer is None)
         assert reply.answer is None or not is_refusal(reply.answer)
 
 
@@ -157,16 +130,13 @@ def test_slots_are_filled_once() -> None:
         text.fill(other="x")
 
 
-def test_the_conversation_is_bounded_and_keeps_the_latest_turns() -> None:
+def test_the_conversation_is_bounded_and_keeps_the_latest_turns_and_the_entity() -> None:
     turns = tuple(Turn(f"question {n} " + "x" * 300, f"answer {n}", False) for n in range(50))
     text, _ = question_text(Query("And now?", PHOTO, False, turns), OPTIONS)
     assert len(text) < OPTIONS.history_chars + 300
     assert "answer 49" in text
     assert "question 45" not in text
-
-
-def test_follow_up_prompt_has_history_and_entity() -> None:
-    text = question_text(FOLLOW_UP, OPTIONS)[0]
+    text, _ = question_text(FOLLOW_UP, OPTIONS)
     assert "Wearer: What car is this?\nYou: It is a Fiat 500." in text
     assert "last about: Fiat 500" in text
     assert "I don't know" not in text
@@ -174,20 +144,7 @@ def test_follow_up_prompt_has_history_and_entity() -> None:
 
 @pytest.mark.parametrize(
     "special",
-    [
-        "<|eot_id|>",
-        "<|image|>",
-        "</s>",
-        "<<<end>>>",
-        "[INST]",
-        "<image>",
-        "[AUDIO]",
-        "[gMASK]",
-        "[ /INST ]",
-        "[ INST ]",
-        "[MIDDLE]",
-        "</search_result>",
-    ],
+    ["<|eot_id|>", "</s>", "<<<end>>>", "[INST]", "<image>", "[gMASK]", "[ /INST ]", "</search_result>"],
 )
 def test_control_tokens_are_removed_from_prompts(special: str) -> None:
     query = Query(f"What is {special} this?", PHOTO, False, (Turn(f"a {special}", f"b {special}", False),))
@@ -203,8 +160,11 @@ WITHOUT_FORMS = ServerTraits(json_schema=False, json_object=False)
 QUERY = json.dumps({"query": "red car maker"})
 
 
-def as_sent(request: ScriptedRequest) -> list[tuple[str, list[str]]]:
-    """The roles and words of a request, a photo told by its place."""
+Words = list[tuple[str, list[str]]]
+"""The roles and words of a request, a photo told by its place."""
+
+
+def as_sent(request: ScriptedRequest) -> Words:
     return [(each["role"], _texts_of(each["content"])) for each in request.body["messages"]]
 
 
@@ -214,8 +174,7 @@ def _texts_of(content: Any) -> list[str]:
     return [part.get("text", "a photo") for part in content]
 
 
-def words_of_call(call: ModelCall) -> list[tuple[str, list[str]]]:
-    """The same of a call that was kept."""
+def words_of_call(call: ModelCall) -> Words:
     return [
         (each.role, [part.text if part.type == "text" else "a photo" for part in each.content])
         for each in call.messages

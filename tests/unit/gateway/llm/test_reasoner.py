@@ -56,26 +56,25 @@ async def answered(reply: Any, *evidence: Any, **traits: Any) -> Any:
 
 
 async def test_one_call_gives_the_whole_draft() -> None:
-    look = says(LOOK, probability=0.99, probabilities={"answer": 0.4})
-    async with bench({"understand": look}) as it:
+    async with bench({"understand": says(LOOK, probability=0.99, probabilities={"answer": 0.4})}) as it:
         made = await it.reasoner.draft(ASK, None, nothing_printed, deadline())
-        assert [request.name for request in it.server.requests] == ["understand"]
-        assert it.server.requests[0].images == [PHOTO.jpeg]
+        (request,) = it.server.requests
+    assert (request.name, request.images) == ("understand", [PHOTO.jpeg])
     assert made.confidence == pytest.approx(0.4)
-    assert made.object_label == "car"
-    assert made.entity == "Fiat 500"
-    assert made.answer == "Fiat is from Turin."
+    assert (made.object_label, made.entity, made.answer) == ("car", "Fiat 500", "Fiat is from Turin.")
     assert made.reasoning == "The small car is a Fiat 500.\nFiat is from Turin."
     assert not made.self_contained
     assert made.tools == set(Tool)
     assert made.sub_queries == ("In which city was the maker of the {entity} founded?",)
 
 
-@pytest.mark.parametrize("text", [None, "", "I cannot determine the maker."])
-async def test_refusing_draft_is_looked_up(text: str | None) -> None:
+EXAMPLES = [case.reply.get("answer") for case in prompt_text("understand").cases]
+
+
+@pytest.mark.parametrize("text", [None, "", "I cannot determine the maker.", *EXAMPLES])
+async def test_a_draft_that_refuses_or_repeats_an_example_is_looked_up(text: str | None) -> None:
     made = await drafted(says(READ | {"answer": text}))
-    assert (made.answer, made.confidence) == (None, None)
-    assert not made.self_contained
+    assert (made.answer, made.confidence, made.self_contained) == (None, None, False)
     assert Tool.TEXT_SEARCH in made.tools
 
 
@@ -95,13 +94,6 @@ async def test_a_draft_does_not_wait_for_ocr_beyond_its_time() -> None:
         made = await it.reasoner.draft(ASK, None, never, deadline(400))
     assert made.answer == READ["answer"]
     assert made.quotes == ()
-
-
-async def test_answer_copied_from_an_example_is_dropped() -> None:
-    for case in prompt_text("understand").cases:
-        made = await drafted(says(READ | {"answer": case.reply.get("answer")}))
-        assert (made.answer, made.self_contained, made.confidence) == (None, False, None)
-        assert Tool.TEXT_SEARCH in made.tools
 
 
 async def test_without_a_photo_no_answer_is_read_from_it() -> None:
@@ -135,15 +127,11 @@ async def test_without_log_probabilities_confidence_is_not_measured() -> None:
     assert (made.token_probabilities, made.confidence) == (None, None)
 
 
-@pytest.mark.parametrize("text", ["I don't know.", "Unknown"])
-async def test_unknown_answer_is_a_refusal(text: str) -> None:
-    made = await answered(says(text), TURIN)
-    assert (made.answer, made.confidence, made.reason) == (None, 0, Reason.MODEL_UNSURE)
-
-
-async def test_without_evidence_the_model_answers_from_the_photo() -> None:
+async def test_without_evidence_the_model_answers_from_the_photo_and_a_refusal_says_so() -> None:
     assert (await answered(says("It is red."))).answer == "It is red."
     assert (await answered(says("I don't know."))).reason is Reason.NO_EVIDENCE
+    made = await answered(says("I don't know."), TURIN)
+    assert (made.answer, made.confidence, made.reason) == (None, 0, Reason.MODEL_UNSURE)
 
 
 async def test_without_evidence_and_photo_no_request_is_sent() -> None:
@@ -245,10 +233,10 @@ async def test_a_follow_up_is_rewritten_or_stays_as_it_is(text: str, question: s
     assert "You: It is a Fiat 500." in request.text
 
 
-@pytest.mark.parametrize(("ask", "drafts"), [(ASK, True), (Query("Who founded Fiat?", None), False)])
-async def test_only_questions_with_a_photo_are_drafted(ask: Query, drafts: bool) -> None:
+async def test_only_questions_with_a_photo_are_drafted() -> None:
     async with bench({}) as it:
-        assert it.reasoner.drafts(ask) == it.stepwise.drafts(ask) == drafts
+        for ask in (ASK, Query("Who founded Fiat?", None)):
+            assert it.reasoner.drafts(ask) == it.stepwise.drafts(ask) == (ask.photo is not None)
 
 
 async def test_domain_advice_follows_the_task() -> None:

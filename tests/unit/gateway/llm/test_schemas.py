@@ -23,7 +23,7 @@ from gateway.llm.schemas import (
 from gateway.llm.server import VlmReplyUnusable
 from gateway.pipelines.qa_dragon.model import EntityMatch, ObjectChoice, ObjectList, QuerySplit, ToolChoice
 from gateway.state import Tool
-from tests.unit.gateway.llm.stage import ASK, Bench, bench, deadline, nothing_printed
+from tests.unit.gateway.llm.stage import ASK, bench, deadline, nothing_printed
 from tests.unit.gateway.llm.test_prompts import STAGES
 from tests.unit.gateway.scripted_model import chunk
 
@@ -59,16 +59,9 @@ def nodes(node: Any) -> list[dict[str, Any]]:
 
 
 def test_long_values_are_cut() -> None:
-    read = Understanding.model_validate(
-        {
-            "reasoning": ["s" * 999] * 99,
-            "image_search": "l" * 999,
-            "answer": "a" * 999,
-            "text_search": ["q" * 999] * 99,
-        }
-    )
-    assert len(read.reasoning) == MAX_STEPS
-    assert len(read.text_search) == MAX_QUERIES
+    long = {"reasoning": ["s" * 999] * 99, "answer": "a" * 999, "text_search": ["q" * 999] * 99}
+    read = Understanding.model_validate(long)
+    assert (len(read.reasoning), len(read.text_search)) == (MAX_STEPS, MAX_QUERIES)
     assert max(len(text) for text in [*read.reasoning, *read.text_search, read.answer or ""]) <= 400
 
 
@@ -79,29 +72,11 @@ def test_another_kind_of_object_is_not_taken_for_a_reply(schema: type[Structured
 
 
 SPELLINGS: list[tuple[type[Structured], str, dict[Any, Any]]] = [
-    (
-        ChainOfThought,
-        "answerability",
-        {
-            "In Photo": Answerability.IN_PHOTO,
-            "in-photo": Answerability.IN_PHOTO,
-            "check": Answerability.CHECK,
-            "certainly!": Answerability.LOOK_UP,
-            "null": Answerability.LOOK_UP,
-        },
-    ),
+    (ChainOfThought, "answerability", {"In Photo": Answerability.IN_PHOTO, "check": Answerability.CHECK}),
+    (ChainOfThought, "answerability", dict.fromkeys(("certainly!", "null"), Answerability.LOOK_UP)),
     (ChainOfThought, "entity", dict.fromkeys(('"null"', "None", "n/a", "unknown", " ", "null"))),
-    (
-        ToolChoice,
-        "tools",
-        {
-            '["image_search", "rm -rf", 3]': [Tool.IMAGE_SEARCH],
-            "image_search, text_search": [Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH],
-            '["Text Search"]': [Tool.TEXT_SEARCH],
-            "null": [],
-            "{}": [],
-        },
-    ),
+    (ToolChoice, "tools", {"image_search, text_search": [Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH], "{}": []}),
+    (ToolChoice, "tools", {'["Image Search", "rm -rf", 3]': [Tool.IMAGE_SEARCH]}),
     (EntityMatch, "candidate", {"2": 2, '"2"': 2, '["2", "piece 4"]': 2, "piece 4": 4, '[{"a": 1}]': 1}),
     (EntityMatch, "candidate", {'"[3, 1]"': 3} | dict.fromkeys(("none", "null", '""', "[]", "-1", '"-1"'))),
     (Understanding, "image_search", {"car": "car", '["car", "van"]': "car", "true": "thing"}),
@@ -135,16 +110,9 @@ def test_a_field_is_read_in_any_spelling(
 
 
 def test_draft_omits_default_fields() -> None:
-    read = Understanding(reasoning=["A sign."], answer="Exit.", answerability=Answerability.IN_PHOTO)
-    assert json.loads(read.as_json()) == {
-        "reasoning": ["A sign."],
-        "answer": "Exit.",
-        "answerability": "in_photo",
-    }
+    read = Understanding(reasoning=["A sign."], answerability=Answerability.IN_PHOTO)
+    assert json.loads(read.as_json()) == {"reasoning": ["A sign."], "answerability": "in_photo"}
     assert Understanding.model_validate_json(read.as_json()) == read
-    unsaid = Understanding.model_validate({"reasoning": ["A car."]})
-    assert json.loads(unsaid.as_json()) == {"reasoning": ["A car."]}
-    assert unsaid.answerability is Answerability.LOOK_UP
 
 
 def completion_of(text: str, schema: type[Structured], reason: str = "stop") -> Completion[Structured]:
@@ -210,20 +178,21 @@ def test_decorated_lines_are_read(text: str, label: str) -> None:
         assert text[start:end] == label
 
 
-def test_an_object_that_the_model_left_open_loses_its_last_field() -> None:
-    text = '{"reason": "It barks.", "object_label": "dog}'
-    assert whole(completion_of(text, ObjectChoice)) == ObjectChoice(reason="It barks.", object_label=None)
-
-
-def test_a_cut_reply_in_lines_loses_its_last_field() -> None:
-    text = "reason: It barks.\nobject_label: do"
-    assert whole(completion_of(text, ObjectChoice, "length")) == ObjectChoice(reason="It barks.")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"reason": "It barks.", "object_label": "dog}', "stop"),
+        ("reason: It barks.\nobject_label: do", "length"),
+    ],
+)
+def test_a_reply_that_was_left_open_or_cut_loses_its_last_field(text: str, reason: str) -> None:
+    assert whole(completion_of(text, ObjectChoice, reason)) == ObjectChoice(reason="It barks.")
 
 
 LOOK = {
     "reasoning": ["It is a Fiat 500."],
     "entity": "Fiat 500",
-    "answer": "Fiat is from Turin.",
+    "answer": "Turin.",
     "answerability": "check",
 }
 GOOD: dict[type[Structured], dict[str, Any]] = {
@@ -232,13 +201,6 @@ GOOD: dict[type[Structured], dict[str, Any]] = {
     ObjectList: {"objects": ["car", "dog"]},
     QuerySplit: {"reason": "One fact.", "queries": ["Where was Fiat founded?"]},
 }
-
-
-async def draft_of(it: Bench, name: str) -> Any:
-    """The draft of the default pipeline, or of QA-Dragon."""
-    if name == "understand":
-        return await it.reasoner.draft(ASK, None, nothing_printed, deadline())
-    return await it.stepwise.chain_of_thought(ASK, None, nothing_printed, deadline())
 
 
 @pytest.mark.parametrize("schema", GOOD)
@@ -267,12 +229,11 @@ def cut_off(schema: type[Structured], text: str) -> Structured | None:
         return None
 
 
-@pytest.mark.parametrize("name", ["understand", "chain_of_thought"])
-async def test_replies_are_not_logged(name: str) -> None:
+async def test_replies_are_not_logged() -> None:
     secret = "Zanzibar"
     with structlog.testing.capture_logs() as entries:
-        async with bench({name: [says(f"{secret} {LOOK}"), says(secret)]}) as it:
+        async with bench({"understand": [says(f"{secret} {LOOK}"), says(secret)]}) as it:
             with pytest.raises(LoreglassError) as caught:
-                await draft_of(it, name)
+                await it.reasoner.draft(ASK, None, nothing_printed, deadline())
     assert entries
     assert secret not in f"{caught.value.detail} {entries}"

@@ -26,24 +26,17 @@ def plan(*lines: str, thought: str = "<think>Look closer.</think>\n") -> str:
 
 
 def test_a_plan_in_form_has_the_calls_in_the_model_s_own_order() -> None:
-    assert plan_in_form(plan("2. flip", "1. Grounding: the panda", "", "3) caption: A panda climbs.")) == (
-        ToolCall(FLIP),
-        ToolCall(GROUNDING, "the panda"),
-        ToolCall(CAPTION, "A panda climbs."),
-    )
-
-
-@pytest.mark.parametrize("line", ["1. Flip: Flip left.", "4. flip:", "1. flip", "12) FLIP: right"])
-def test_flip_needs_no_argument(line: str) -> None:
-    assert plan_in_form(plan(line)) == (ToolCall(FLIP),)
+    lines = ("2. flip", "1. Grounding: the panda", "", "3) caption: A panda climbs.", "12) FLIP: right")
+    calls = (ToolCall(FLIP), ToolCall(GROUNDING, "the panda"), ToolCall(CAPTION, "A panda climbs."))
+    assert plan_in_form(plan(*lines)) == (*calls, ToolCall(FLIP))
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        *(f"{mark}grounding: the panda" for mark in ("", "- ", "a. ", "１. ", "100. ")),
-        *("1. zoom: the panda", "1. captioning: the panda", "1. 描述: 一只熊猫", "1. ｃaption: a panda"),
-        *("1. grounding", "1. grounding:", "1. grounding:   \u200b ", "1. grounding: ... --"),
+        *(f"{mark}grounding: the panda" for mark in ("", "- ", "１. ", "100. ")),
+        *("1. zoom: the panda", "1. captioning: the panda", "1. ｃaption: a panda"),
+        *("1. grounding", "1. grounding:   \u200b ", "1. grounding: ... --"),
         *(f"1. caption: {'x' * (CONTENT_CHARS + 1)}", "grounding: 1. the panda"),
     ],
 )
@@ -51,27 +44,28 @@ def test_plan_with_an_invalid_line_is_not_in_form(line: str) -> None:
     assert plan_in_form(plan("1. flip", line)) is None
 
 
-def test_plan_with_five_calls_is_not_in_form() -> None:
+def test_a_plan_has_at_most_eight_calls_and_when_read_leniently_each_once() -> None:
     lines = [f"{n}. caption: panda {n}" for n in range(1, MOST_CALLS + 2)]
     assert plan_in_form(plan(*lines)) is None
-    assert len(plan_in_form(plan(*lines[:MOST_CALLS])) or ()) == MOST_CALLS
+    first = plan_in_form(plan(*lines[:MOST_CALLS])) or ()
+    assert len(first) == MOST_CALLS
+    assert read_plan(plan(*lines)) == ToolPlan(first)
+    read = read_plan("<tool>\n1. zoom: in\n2. flip\n3. flip\nand so on\n</tool>")
+    assert read == ToolPlan((ToolCall(FLIP),))
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "1. flip", "<tool>1. flip</tool>", "<think><tool>1. flip</tool></think>"),
+        *("1. flip", "<tool>1. flip</tool>", "<think><tool>1. flip</tool></think>"),
         *("<think>x<tool>1. flip</tool>", "Sure! <think>x</think><tool>1. flip</tool>"),
+        *("<think>x</think><tool>\n</tool>", "<think>x</think><tool>1. flip"),
+        *("<think>x</think><Tool>1. flip</Tool>", "<think>x</think><answer>1. flip</answer>"),
         *(
-            f"<think>x</think>{rest}"
-            for rest in (
-                *("<tool></tool>", "<tool>\n</tool>", "<tool>1. flip", "1. flip</tool>"),
-                "<Tool>1. flip</Tool>",
-                *("<tool><tool>1. flip</tool></tool>", "<tool>1. flip</tool><tool>2. caption: a</tool>"),
-                *("<tool>1. caption: a <b>panda</b></tool>", "<answer>1. flip</answer>"),
-                *(" Here it is: <tool>1. flip</tool>", "<tool>no call here</tool>"),
-            )
+            "<think>x</think><tool>1. caption: a <b>panda</b></tool>",
+            "<think>x</think> So: <tool>1. flip</tool>",
         ),
+        "<think>x</think><tool>1. flip</tool><tool>2. caption: a</tool>",
     ],
 )
 def test_plan_outside_its_tags_is_not_in_form(text: str) -> None:
@@ -104,46 +98,36 @@ def test_strict_and_lenient_readers_agree(text: str) -> None:
         assert read_plan(text) == ToolPlan(tuple(dict.fromkeys(strict)))
 
 
-@given(st.from_regex(r"[A-Za-z0-9 ,.'()-]{1,200}", fullmatch=True).filter(lambda text: text.strip(" ,.'()-")))
-def test_a_caption_comes_back_as_it_was_written(text: str) -> None:
-    assert plan_in_form(plan(f"1. caption: {text}")) == (ToolCall(CAPTION, " ".join(text.split())),)
-
-
 SPELLINGS = (
     "<think>Maybe caption it.\n1. caption: no plan yet</think>\n{}",
     "<THINK>flip\nflip</THINK>\nSure! Here is the plan:\n<Tools>\n{}\n</Tools>",
     "<tool_call>{}",
     "{}\n</tool>\nDone.",
     "```\n{}\n```",
-    "<answer>\n{}\n</answer>",
     "<think>What first?\n<tool>\n{}\n</tool>",
 )
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("gap", ["\n", "\n\n", " \r\n"])
+@pytest.mark.parametrize("gap", ["\n\n", " \r\n"])
 def test_plan_is_read_in_any_frame(spelling: str, gap: str) -> None:
     read = read_plan(spelling.format(gap.join(("- Flip", "(2) CAPTION: a seated man"))))
-    assert read is not None
-    assert read.calls == (ToolCall(FLIP), ToolCall(CAPTION, "a seated man"))
+    assert read == ToolPlan((ToolCall(FLIP), ToolCall(CAPTION, "a seated man")))
 
 
 @pytest.mark.parametrize(
     ("line", "call"),
     [
         ("- caption: A panda climbs.", ToolCall(CAPTION, "A panda climbs.")),
-        ("1. Captioning: A panda climbs.", ToolCall(CAPTION, "A panda climbs.")),
-        ("grounding: the panda", ToolCall(GROUNDING, "the panda")),
         ("grounding: <the red panda>", ToolCall(GROUNDING, "the red panda")),
         ("1. caption: a <b>panda</b><|im_end|>", ToolCall(CAPTION, "a panda")),
         ("caption: " + "panda " * 90, ToolCall(CAPTION, ("panda " * 50).strip())),
-        ("3. Flip: Flip left.", ToolCall(FLIP)),
         ("**2.** Mirror the image", ToolCall(FLIP)),
         ("* image captioning(St. Paul's dome)", ToolCall(CAPTION, "St. Paul's dome")),
         ("Step 2: DESCRIPTION - door no. 3: left", ToolCall(CAPTION, "door no. 3: left")),
         ('Tool: visual grounding("the dome")', ToolCall(GROUNDING, "the dome")),
-        ("• locate = the dome", ToolCall(GROUNDING, "the dome")),
         ("- 2. Detection → the dome", ToolCall(GROUNDING, "the dome")),
+        ("• locate = the dome", ToolCall(GROUNDING, "the dome")),
         ('2) ground(object="the dome")', ToolCall(GROUNDING, "the dome")),
         ("Caption tool (“a dome”)", ToolCall(CAPTION, "a dome")),
         ("Flip the image left or right", ToolCall(FLIP)),
@@ -156,14 +140,10 @@ def test_line_is_read_as_its_call(line: str, call: ToolCall) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *("", "Caption", "1. grounding", "1. grounding: ... --", "grounding:", "grounding: none"),
-        *("3. flip: not needed", "caption: N/A (the photo is enough)"),
-        "Grounding the statue would help.",
-        "Captions describe what is seen: a statue.",
-        "Describe the statue: it is bronze.",
-        "Flip side: it is expensive",
-        *("captioned: a panda", "1. zoom: the panda", "I would call caption: a panda"),
-        *("the question says: grounding: the panda", "1. 描述: 一只熊猫", '{"tool": "flip"}'),
+        *("Caption", "1. grounding: ... --", "grounding:", "grounding: none", "3. flip: not needed"),
+        *("caption: N/A (the photo is enough)", "Describe the statue: it is bronze.", '{"tool": "flip"}'),
+        *("Flip side: it is expensive", "captioned: a panda", "1. zoom: the panda"),
+        *("I would call caption: a panda", "the question says: grounding: the panda"),
     ],
 )
 def test_prose_and_unwanted_tools_are_not_calls(line: str) -> None:
@@ -173,21 +153,13 @@ def test_prose_and_unwanted_tools_are_not_calls(line: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "I don't know.", "<tool></tool>", "<tool>no call here</tool>", "</tool>1. flip<tool>"),
-        *("<think>1. flip</think>", "1. flip</think>The photo is enough.", "<think>I could\n1. flip"),
-        *("<think><tool>1. flip</tool></think>", "1. flip\n<tool>nothing</tool>"),
+        *("", "<tool>no call here</tool>", "</tool>1. flip<tool>", "1. flip\n<tool>nothing</tool>"),
+        *("1. flip</think>The photo is enough.", "<think>I could\n1. flip"),
+        "<think><tool>1. flip</tool></think>",
     ],
 )
 def test_what_is_not_a_plan_gives_none(text: str) -> None:
     assert read_plan(text) is None
-
-
-def test_a_plan_has_each_call_once_and_at_most_eight() -> None:
-    read = read_plan("<tool>\n1. zoom: in\n2. flip\n3. flip\nand so on\n</tool>")
-    assert read == ToolPlan((ToolCall(FLIP),))
-    read = read_plan("\n".join(f"- caption: panda {n}" for n in range(MOST_CALLS + 3)))
-    assert read is not None
-    assert [call.content for call in read.calls] == [f"panda {n}" for n in range(MOST_CALLS)]
 
 
 @pytest.mark.parametrize(

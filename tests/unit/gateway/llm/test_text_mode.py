@@ -72,19 +72,16 @@ def written(text: str, tokens: tuple[Token, ...] | None = None) -> Completion[st
     [
         ("It is 31 m tall.", "stop", "It is 31 m tall."),
         ("**It** is [31 m](http://evil.example/?q=secret) tall.", "stop", "It is 31 m tall."),
-        ("I don’t know.", "stop", None),
         ("It is 31 m tall. It was lit in 18", "length", "It is 31 m tall."),
         ("It was first lit in 18", "length", "It was first lit in"),
         ("18", "length", None),
         ("<think>Is it 31 or 41?</think>\nIt is 31 m tall.", "stop", "It is 31 m tall."),
         ("Is it 31 or 41?</think> It is 31 m tall.", "stop", "It is 31 m tall."),
         ("<think>It may be 41. Or it is 31", "length", None),
-        ("<think>It is 31.</think><answer>I don't know</answer>", "stop", None),
         ('{"reason": "A page.", "answer": "It is 31 m tall."}', "stop", "It is 31 m tall."),
         ('```json\n{"answer": "It is 31 m tall."}\n```', "stop", "It is 31 m tall."),
         ('{"answer": "I don\'t know"}', "stop", None),
         ('{"answer": "It is 3', "length", None),
-        ('{"relevant": [1]}', "stop", None),
         ("```\nIt is 31 m tall.\n```", "stop", "It is 31 m tall."),
     ],
 )
@@ -92,19 +89,13 @@ def test_answer_has_no_markup_and_no_cut_number(text: str, reason: str, answer: 
     assert answer_of(text, cut_off=reason == "length") == answer
 
 
-def test_answer_quotes_only_evidence_of_the_prompt() -> None:
-    pieces = (page("The tower is 31 metres tall."), page("Cats sleep all day."))
-    reply = written("The tower is 31 metres tall.")
+def test_answer_quotes_only_evidence_of_the_prompt_and_special_tokens_do_not_count() -> None:
+    tokens = (Token(token="Built of stone.", logprob=-0.1), Token(token="<|end|>", logprob=-2.3))
+    reply = written("Built of stone.", tokens=tokens)
+    pieces = (page("Built of stone."), page("Cats sleep all day."))
     both, second = (reply_of_text(reply, pieces, shown) for shown in ((0, 1), (1,)))
     assert both is not None
     assert second is not None
-    assert [(quote.index, quote.text) for quote in both.quotes] == [(0, "The tower is 31 metres tall.")]
+    assert [(quote.index, quote.text) for quote in both.quotes] == [(0, "Built of stone.")]
     assert second.quotes == ()
-    assert both.confidence is None
-
-
-def test_special_tokens_do_not_lower_confidence() -> None:
-    tokens = (Token(token="Yes", logprob=-0.1), Token(token="<|end|>", logprob=-2.3))
-    reply = reply_of_text(written("Yes", tokens=tokens), (), ())
-    assert reply is not None
-    assert reply.token_probabilities == (math.exp(-0.1),)
+    assert both.token_probabilities == (math.exp(-0.1),)

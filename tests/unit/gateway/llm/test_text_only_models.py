@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,13 +17,11 @@ from gateway.llm.call import request_body, to_model_call
 from gateway.llm.capabilities import TEXT_ONLY, Abilities
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
-from gateway.llm.prompt import Earlier, ImagePart, Prompt, TextPart
+from gateway.llm.prompt import Earlier, Prompt, TextPart
 from tests.live import closed_port
 from tests.scripted_http import Scripted, ScriptedHttp
-from tests.unit.gateway.llm.stage import PHOTO, bench, deadline
+from tests.unit.gateway.llm.stage import READ, SEEN, bench, deadline
 
-SEEN = Prompt("look", "You look.", (ImagePart(PHOTO.jpeg), TextPart("Photo."), TextPart("What?")), str, 20)
-READ = Prompt("read", "You read.", (TextPart("Which year?"),), str, 20)
 COMPLAINTS = [
     (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
     (400, "smol is not a multimodal model None"),
@@ -95,24 +94,17 @@ async def test_an_unreachable_server_opens_the_breaker() -> None:
 
 
 def sent(prompt: Prompt[str], abilities: Abilities) -> Any:
-    return request_body(prompt, "m", abilities)["messages"]
+    messages: Any = request_body(prompt, "m", abilities)["messages"]
+    return [each["content"] for each in messages]
 
 
-def test_a_message_without_photos_is_one_string() -> None:
-    assert sent(SEEN, Abilities(sees_photos=False, system=False)) == [
-        {"role": "user", "content": "You look.\nPhoto.\nWhat?"}
-    ]
-    system, user = sent(SEEN, Abilities(sees_photos=False))
-    assert (system["content"], user["content"]) == ("You look.", "Photo.\nWhat?")
-    assert sent(READ, Abilities())[1]["content"] == "Which year?"
-    assert [part["type"] for part in sent(SEEN, Abilities())[1]["content"]] == ["image_url", "text", "text"]
-
-
-def test_the_photo_of_an_earlier_call_is_left_out_too() -> None:
+def test_without_photos_a_message_is_one_string_and_earlier_photos_are_left_out() -> None:
+    blind = Abilities(sees_photos=False)
+    assert sent(SEEN, replace(blind, system=False)) == ["You look.\nPhoto.\nWhat?"]
+    assert [part["type"] for part in sent(SEEN, Abilities())[1]] == ["image_url", "text", "text"]
     later = Prompt("on", "You look.", (TextPart("And?"),), str, 20, earlier=Earlier(SEEN.user, "A car.", 9))
-    _, earlier, reply, user = sent(later, Abilities(sees_photos=False))
-    assert [each["content"] for each in (earlier, reply, user)] == ["Photo.\nWhat?", "A car.", "And?"]
-    call = to_model_call(later, Abilities(sees_photos=False), "Yes.")
+    assert sent(later, blind) == ["You look.", "Photo.\nWhat?", "A car.", "And?"]
+    call = to_model_call(later, blind, "Yes.")
     assert {part.type for message in call.messages for part in message.content} == {"text"}
 
 

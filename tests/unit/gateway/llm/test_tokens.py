@@ -123,12 +123,6 @@ def test_a_text_cut_to_so_many_tokens_has_no_more_and_is_its_beginning(text: str
         assert tokens_at_most(text[: len(cut) + 1]) > most or len(cut) >= 3 * most // 2
 
 
-@given(TEXTS)
-def test_it_is_never_more_than_the_longer_of_both_spellings_bytes(text: str) -> None:
-    spelled = (text, unicodedata.normalize("NFC", text))
-    assert tokens_at_most(text) <= max(len(each.encode("utf-8", "replace")) for each in spelled)
-
-
 def test_plain_english_gets_more_than_a_character_a_token() -> None:
     text = "The bridge was built of stone, and people cross it still. " * 20
     assert len(text) > 1.3 * tokens_at_most(text)

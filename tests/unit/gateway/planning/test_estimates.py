@@ -53,8 +53,7 @@ def test_quantiles_agree_with_those_of_the_data(seed: int, sigma: float) -> None
 
 def test_observations_at_one_size_apply_to_all_sizes() -> None:
     live, large = estimates(), Work(items=16)
-    for _ in range(50):
-        live.observe(STAGE, ONE, 3.0 * IDLE_MS, 1)
+    observe_ratios(live, [3.0] * 50)
     assert live.p50_ms(STAGE, large) == pytest.approx(3.0 * TABLE.expected_ms(STAGE, large), rel=0.05)
 
 
@@ -194,8 +193,5 @@ def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(
     with pytest.raises(ValueError, match=r"\.$") as refused:
         load_latencies(path)
     assert sentence in str(refused.value)
-
-
-def test_a_table_that_is_not_there_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot be read\.$"):
         load_latencies(tmp_path / "none.toml")

@@ -5,8 +5,6 @@ from importlib.metadata import version
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 from pydantic import ValidationError
 from structlog.testing import capture_logs
@@ -61,12 +59,6 @@ def test_invalid_plan_is_refused_in_one_sentence(text: str, sentence: str) -> No
     assert "\n" not in message
 
 
-@given(text=st.text(max_size=60))
-def test_any_invalid_plan_is_wrong_settings(text: str) -> None:
-    with pytest.raises(WrongSettings):
-        PlacementPlan.parse(text)
-
-
 def test_services_of_one_card_share_a_slot_and_those_without_a_card_need_none() -> None:
     plan = PlacementPlan.parse(PLAN.to_json())
     assert plan == PLAN
@@ -95,22 +87,18 @@ def test_services_that_keep_to_the_plan_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "sentence"),
+    ("place", "sentence"),
     [
-        (
-            "reranker",
-            info("reranker", peak=5_120),
-            "reranker has held 5120 MiB of GPU 0; its share there is 4900 MiB.",
-        ),
-        ("reranker", info("reranker", "cpu"), "reranker runs on the CPU; the plan has it on GPU 0."),
-        ("reranker", info("reranker", "cuda:1"), "reranker runs on cuda:1; the plan has it on GPU 0."),
-        ("text_search", info("text_search", "cuda"), "text_search runs on cuda; the plan has it on GPU 1."),
-        ("ocr", info("ocr"), "ocr runs on cuda:0; the plan has it on the CPU."),
-        ("painter", info("painter"), "painter runs on cuda:0; the plan does not know it."),
+        (info("reranker", peak=5_120), "reranker has held 5120 MiB of GPU 0; its share there is 4900 MiB."),
+        (info("reranker", "cpu"), "reranker runs on the CPU; the plan has it on GPU 0."),
+        (info("reranker", "cuda:1"), "reranker runs on cuda:1; the plan has it on GPU 0."),
+        (info("text_search", "cuda"), "text_search runs on cuda; the plan has it on GPU 1."),
+        (info("ocr"), "ocr runs on cuda:0; the plan has it on the CPU."),
+        (info("painter"), "painter runs on cuda:0; the plan does not know it."),
     ],
 )
-def test_a_difference_from_the_plan_is_one_sentence(name: str, place: Info, sentence: str) -> None:
-    assert compare(PLAN, {name: place, "cropper": info("cropper")}) == {name: sentence}
+def test_a_difference_from_the_plan_is_one_sentence(place: Info, sentence: str) -> None:
+    assert compare(PLAN, {place.service: place, "cropper": info("cropper")}) == {place.service: sentence}
 
 
 def planned(**shares: ServiceShare) -> PlacementPlan:
@@ -138,11 +126,8 @@ async def test_misplaced_service_is_reported_and_measured() -> None:
     [
         ("PLACEMENT", "{", "placement"),
         ("VLM_SPEED", '{"decode_ms_per_token": -1}', "vlm_speed"),
-        ("VLM_SPEED", "fast", "vlm_speed"),
         ("MAX_IN_FLIGHT", "0", "max_in_flight"),
         ("OCR_URL", "http://[::1", "ocr_url"),
-        ("RERANKER_URL", "ftp://here", "reranker_url"),
-        ("VLM_SEQUENCES", "0", "vlm_sequences"),
     ],
 )
 def test_a_wrong_budget_is_refused_at_start_in_one_sentence(

@@ -1,7 +1,6 @@
 """Sessions and traces over the memory store and a real Redis. `test_store.py` has the store itself."""
 
 import math
-import re
 import uuid
 from contextlib import aclosing
 from dataclasses import replace
@@ -52,12 +51,6 @@ async def assert_unknown(sessions: Sessions, session_id: str, tenant: str = PUBL
         await sessions.append_turn(session_id, turn("mine now"), photo(b"mine"), tenant)
     with pytest.raises(SessionNotFound):
         await sessions.delete(session_id, tenant)
-
-
-def test_session_ids_are_unique_and_safe_in_urls() -> None:
-    ids = {new_session_id() for _ in range(20)}
-    assert len(ids) == 20
-    assert all(re.fullmatch(r"[\w-]{32}", each, re.ASCII) for each in ids)
 
 
 async def test_turns_and_the_newest_photo_come_back_as_they_were(sessions: Sessions) -> None:
@@ -142,30 +135,20 @@ async def test_the_newest_traces_of_a_tenant_stay_in_memory() -> None:
             await traces.get(trace_id, tenant)
 
 
-async def test_a_trace_is_found_by_another_gateway_and_by_its_tenant_only(
-    redis_client: Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    namespace, written = uuid.uuid4().hex, anyio.Event()
+async def test_a_trace_is_found_by_another_gateway_and_by_its_tenant_only(redis_client: Redis) -> None:
+    namespace, keys = uuid.uuid4().hex, list[bytes]()
     one, other = (
         Traces(10, RedisStore(redis_client, "trace", TRACE_TTL_S, namespace=namespace)) for _ in range(2)
     )
-    write = RedisStore.put
-
-    async def put(*arguments: Any) -> None:
-        await write(*arguments)
-        written.set()
-
-    monkeypatch.setattr(RedisStore, "put", put)
     async with background_task(one.run):
         one.add(trace(), "acme")
         with anyio.fail_after(10):
-            await written.wait()
+            while not keys:
+                keys = await redis_client.keys(f"{namespace}:*:acme:*")
     assert await other.get(ID, "acme") == trace()
     with pytest.raises(TraceNotFound):
         await other.get(ID, "bolt")
-    [key] = await redis_client.keys(f"{namespace}:*")
-    assert b":acme:" in key
-    assert 0 < await redis_client.pttl(key) <= TRACE_TTL_S * 1000
+    assert 0 < await redis_client.pttl(keys[0]) <= TRACE_TTL_S * 1000
 
 
 async def test_only_trace_ids_are_looked_for_in_the_shared_store() -> None:

@@ -4,7 +4,6 @@ import io
 import math
 import struct
 import wave
-from dataclasses import dataclass
 
 import av
 
@@ -19,34 +18,26 @@ def tone(seconds: float = 1.0, rate: int = 16_000, channels: int = 1, peak: int 
         return written.getvalue()
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
-    """What a recorder writes, in FFmpeg's names."""
-
-    format: str
-    codec: str
-    rate: int
-
-
 CONTAINERS = {
-    "webm": Container("webm", "libopus", 48_000),
-    "ogg": Container("ogg", "libopus", 48_000),
-    "m4a": Container("mp4", "aac", 44_100),
-    "mov": Container("mov", "aac", 44_100),
-    "aac": Container("adts", "aac", 44_100),
-    "mp3": Container("mp3", "libmp3lame", 44_100),
-    "flac": Container("flac", "flac", 44_100),
-    "wav": Container("wav", "pcm_s16le", 44_100),
+    "webm": ("webm", "libopus", 48_000),
+    "ogg": ("ogg", "libopus", 48_000),
+    "m4a": ("mp4", "aac", 44_100),
+    "mov": ("mov", "aac", 44_100),
+    "aac": ("adts", "aac", 44_100),
+    "mp3": ("mp3", "libmp3lame", 44_100),
+    "flac": ("flac", "flac", 44_100),
+    "wav": ("wav", "pcm_s16le", 44_100),
 }
+"""What a recorder writes: format, codec and rate, in FFmpeg's names."""
 
 
-def recorded(wav: bytes, name: str, layout: str = "stereo") -> bytes:
+def recorded(wav: bytes, name: str) -> bytes:
     """`wav` as `CONTAINERS[name]`."""
-    made, written = CONTAINERS[name], io.BytesIO()
-    with av.open(io.BytesIO(wav)) as source, av.open(written, "w", format=made.format) as sink:
-        stream = sink.add_stream(made.codec, rate=made.rate)
-        stream.layout = layout
-        resampler = av.AudioResampler(stream.codec_context.format or "s16", layout, made.rate)
+    (format, codec, rate), written = CONTAINERS[name], io.BytesIO()
+    with av.open(io.BytesIO(wav)) as source, av.open(written, "w", format=format) as sink:
+        stream = sink.add_stream(codec, rate=rate)
+        stream.layout = "stereo"
+        resampler = av.AudioResampler(stream.codec_context.format or "s16", "stereo", rate)
         for frame in (*source.decode(audio=0), None):
             for part in resampler.resample(frame):
                 sink.mux(stream.encode(part))

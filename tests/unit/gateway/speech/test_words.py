@@ -15,16 +15,14 @@ from tests.live import closed_port
 from tests.unit.gateway.executions import wired_gateway
 
 HEARD = {
-    "Who wrote this?": "Who wrote this?",
     " Who wrote\n this? ": "Who wrote this?",
     "[BLANK_AUDIO]\n Who wrote this?\n (wind blowing)\n": "Who wrote this?",
     "*coughs* [MUSIC]": "",
+    "How much is the (red) one [sic]?": "How much is the (red) one [sic]?",
     "\u266a la la \u266a": "la la",
     "...": "",
     "What is 5 * 3 * 2": "What is 5 * 3 * 2",
-    "How much is the (red) one?": "How much is the (red) one?",
     "Who wrote *this*?": "Who wrote *this*?",
-    "Is [sic] a word?": "Is [sic] a word?",
     "two\x00words\ud800": "two words",
 }
 
@@ -42,7 +40,6 @@ def test_no_reply_keeps_the_gateway_busy(mark: str) -> None:
 
 
 SAID = {
-    "It is 330 m high.": "It is 330 m high.",
     "**Ada Byron** wrote `it` in _1843_.": "Ada Byron wrote it in _1843_.",
     "See [the page](https://example.org/a?b=c) for more.": "See the page for more.",
     "![a photo](https://example.org/a.png) A tower.": "a photo A tower.",
@@ -50,10 +47,7 @@ SAID = {
     "More (https://example.org) here.": "More here.",
     "It was built in 1889 [1][2].": "It was built in 1889.",
     "It is tall\nIt is old.\n": "It is tall. It is old.",
-    "2 * 3 * 4 is 24.": "2 * 3 * 4 is 24.",
     "# Size\n- It is tall\n- It is -5 °C cold.": "Size. It is tall. It is -5 °C cold.",
-    "snake_case_name stays.": "snake_case_name stays.",
-    "": "",
     "https://example.org": "",
 }
 
