@@ -13,7 +13,7 @@ from tests.unit.language.hostile import TEXTS
 ASKED = {
     "fr": "COMBIEN DE PAGES A CE LIVRE ?|Où se trouve ce pont?|combien ça coûte|comment ça marche ?|Lis ceci",
     "de": "Wer hat das geschrieben?|Was ist das?|Was kostet die Flasche|Lies das vor|übersetze das hier",
-    "es": "¿Quién pintó esto?|Quién escribió este libro|cuánto cuesta esta botella|qué es esto|léeme esto ahora",
+    "es": "¿Quién pintó esto?|Quién escribió este libro|cuánto cuesta esto|qué es esto|léeme esto ahora",
     "it": "Chi ha scritto questo libro?|Quanto costa?|Come si chiama?|leggi questo cartello",
     "pt": "Quem pintou isto?|Quanto custa isso|onde fica este museu?",
     "nl": "Wat is dit?|Hoe hoog is deze toren|Waar is het museum?|wie heeft dit gemaakt",
@@ -68,7 +68,8 @@ _ENGLISH = (
     'Mont Saint-Michel et sa baie?|how old is Notre-Dame de Paris?|what does "où sont les toilettes" mean?|'
     "what is qué es esto in English?|Whose is Kde domov můj?|translate Wo ist der Bahnhof|"
     "is Bir Hakeim near?|can you read Как дела?|tell me about Ta Prohm|Quo vadis?|Ben Hur|"
-    "WHO PAINTED LA PRIMAVERA?|Tokyo 東京 tower height|height in metres|Cat breed?|Dan Brown book?|Ben ist who?"
+    "WHO PAINTED LA PRIMAVERA?|Tokyo 東京 tower height|height in metres|Cat breed?|Dan Brown book?|"
+    "Ben ist who?"
 )
 ENGLISH = _ENGLISH.split("|")
 
