@@ -24,7 +24,12 @@ def column(x: float, y: float, *lines: str) -> list[Text]:
 PAGE = [
     Text(50, 700, "Visiting St Paul's", 24),
     Text(50, 660, "Opening hours", 14, is_bold=True),
-    *column(50, 640, "The cathedral is open on all days but Mon-", "day. It is a well-known place, which"),
+    *column(
+        50,
+        640,
+        "The cathedral is open on all days but Mon-",
+        "day. It is a well-known and large place, which",
+    ),
     Text(50, 616, "holds 5 m"),
     Text(92, 620, "3", 6),
     Text(96, 616, " of water."),
@@ -36,7 +41,8 @@ def test_headings_paragraphs_and_raised_figures() -> None:
     assert shown(page) == [
         "# Visiting St Paul's",
         "## Opening hours",
-        "The cathedral is open on all days but Monday. It is a well-known place, which holds 5 m³ of water.",
+        "The cathedral is open on all days but Monday. It is a well-known and large place,"
+        " which holds 5 m³ of water.",
     ]
     assert page.title == "Visiting St Paul's"
     assert page.last_modified == datetime.fromisoformat("2024-05-01T12:00:00+02:00")
