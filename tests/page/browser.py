@@ -95,6 +95,16 @@ class Wearer:
         self.page.get_by_role("button", name="Use the camera").click()
         self.page.locator("#stage[data-showing=live]").wait_for()
 
+    def choose(self, photo: Path) -> None:
+        """Choose a file as the photo."""
+        self.page.locator("#file").set_input_files(photo)
+        self.page.locator("#stage[data-showing=photo]").wait_for()
+
+    def more(self, button: str) -> None:
+        """Press a button of the menu."""
+        self.page.get_by_role("button", name="More").click()
+        self.page.get_by_role("button", name=button).click()
+
     def ask(self, question: str) -> None:
         """Type a question and send it."""
         field = self.page.get_by_label("Your question")

@@ -1,10 +1,14 @@
 """What does not fit on a page: overlapping or cut texts, controls that a finger cannot reach."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from typing import Any
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from tests.page.browser import DESK, PHONE
+
+NARROW = {"width": 320, "height": 568}
 SIZES: tuple[Mapping[str, int], ...] = (
     {"width": 320, "height": 568},
     {"width": 390, "height": 844},
@@ -119,40 +123,44 @@ _FAULTS = r"""() => {
 }"""
 
 
-def faults(page: Page) -> list[str]:
-    """What is wrong with the page as it stands, without what is folded away or out of sight."""
-    results: list[str] = page.evaluate(_FAULTS)
-    return results
-
-
-@contextmanager
-def sizes(page: Page) -> Iterator[Iterator[str]]:
-    """Go through all sizes by name; the window is as before at the end."""
+def all_faults(page: Page) -> list[str]:
+    """What is wrong at any of the sizes, at the top and at the end of what scrolls; nothing of what is folded
+    away or out of sight. The window is as before at the end.
+    """
+    results: dict[str, None] = {}
     before = page.viewport_size
-    try:
-        yield _through(page)
-    finally:
-        if before:
-            page.set_viewport_size(before)
-
-
-def _through(page: Page) -> Iterator[str]:
     for size in SIZES:
         page.set_viewport_size({"width": size["width"], "height": size["height"]})
         page.wait_for_timeout(50)
-        yield f"{size['width']}x{size['height']}"
-
-
-def all_faults(page: Page) -> list[str]:
-    """What is wrong at any of the sizes, at the top and at the end of what scrolls."""
-    results: dict[str, None] = {}
-    with sizes(page) as names:
-        for name in names:
-            for where in ("0", "each.scrollHeight"):
-                page.evaluate(
-                    "() => [document.scrollingElement, ..."
-                    "document.querySelectorAll('main, #talk, #welcome, dialog')]"
-                    f".forEach((each) => each.scrollTo({{ top: {where}, behavior: 'instant' }}))"
-                )
-                results |= dict.fromkeys(f"{name}: {fault}" for fault in faults(page))
+        for where in ("0", "each.scrollHeight"):
+            page.evaluate(
+                "() => [document.scrollingElement, ..."
+                "document.querySelectorAll('main, #talk, #welcome, dialog')]"
+                f".forEach((each) => each.scrollTo({{ top: {where}, behavior: 'instant' }}))"
+            )
+            name = f"{size['width']}x{size['height']}"
+            results |= dict.fromkeys(f"{name}: {fault}" for fault in page.evaluate(_FAULTS))
+    if before is not None:
+        page.set_viewport_size(before)
     return list(results)
+
+
+def complaints(page: Page) -> list[str]:
+    """All faults, and what axe finds in both themes."""
+    page.mouse.move(0, 0)
+    page.emulate_media(reduced_motion="reduce")
+    results = all_faults(page)
+    for size, theme in ((NARROW, "light"), (PHONE, "light"), (DESK, "dark")):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        if page.evaluate("() => document.documentElement.scrollWidth") > size["width"]:
+            results.append(f"wider than {size['width']} pixels")
+        if size is not NARROW:
+            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            results += violations(page, {"resultTypes": ["violations"]})
+    return results
+
+
+def violations(page: Page, options: dict[str, Any], context: dict[str, Any] | None = None) -> list[str]:
+    """What axe finds, by its rule and the element."""
+    result = Axe().run(page, context=context, options=options).response["violations"]
+    return [f"{one['id']}: {node['html'][:120]}" for one in result for node in one["nodes"]]

@@ -41,8 +41,25 @@ ARRIVE = """([kind, bytes]) => {
 }"""
 
 
-def unsure(reason: Reason = Reason.MODEL_UNSURE) -> ScriptedReasoner:
-    return ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=reason))
+def unsure() -> ScriptedReasoner:
+    return ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.MODEL_UNSURE))
+
+
+def quoting(text: str, *parts: str, kind: CitationKind = CitationKind.PAGE) -> ScriptedReasoner:
+    """Answers with the text and quotes it, in parts if there are any, from the first evidence of a kind."""
+
+    def quote(_: Query, context: Context) -> Reply:
+        place = next(n for n, each in enumerate(context.evidence) if each.kind is kind)
+        return Reply(text, 0.9, tuple(Quote(place, part) for part in parts or (text,)))
+
+    return ScriptedReasoner(say=quote)
+
+
+def finds(services: FakeServices, name: str, text: str, url: str = "https://a.example/") -> None:
+    """Let image search find a thing of that name, and text search a page about it."""
+    hit = TextHit(id="1", url=url, title=name, snippet=text, score=0.9, query_indexes=[0])
+    services.text_search.reply = TextSearchReply(hits=[hit], collection="pages")
+    services.image_search.reply = ImageSearchReply(hits=[image_hit(name)], collection="images")
 
 
 def sent(reasoner: ScriptedReasoner) -> list[tuple[str, bool]]:
@@ -95,15 +112,8 @@ def test_only_regions_that_show_the_thing_or_are_cited_are_marked(
 
 def test_decimal_point_ends_no_sentence(services: FakeServices, open_page: Open) -> None:
     texts = ["It costs $4.99 and is 3.5 m long.", "It is red!"]
-    text = " ".join(texts)
-    hit = TextHit(id="1", url="https://a.example/", title="Rope", snippet=text, score=0.9, query_indexes=[0])
-    services.text_search.reply = TextSearchReply(hits=[hit], collection="pages")
-
-    def quote_page(_: Query, context: Context) -> Reply:
-        (place,) = [n for n, each in enumerate(context.evidence) if each.kind is CitationKind.PAGE]
-        return Reply(text, 0.9, (Quote(place, text),))
-
-    with open_page(services, ScriptedReasoner(say=quote_page)) as (wearer, _):
+    finds(services, "Rope", " ".join(texts))
+    with open_page(services, quoting(" ".join(texts))) as (wearer, _):
         wearer.answer("What does the rope cost?")
         assert wearer.spoken() == texts
 
@@ -112,12 +122,8 @@ def test_print_keeps_its_lines(services: FakeServices, open_page: Open) -> None:
     texts = ["MENU", "Plum cake 4.00", "Tea 2.50"]
     lines = [text_line(text, row) for row, text in enumerate(texts)]
     services.ocr.reply = OcrReply(lines=lines, width=96, height=64)
-
-    def quote_print(_: Query, context: Context) -> Reply:
-        place = next(n for n, each in enumerate(context.evidence) if each.kind is CitationKind.PHOTO)
-        return Reply(" ".join(texts), 0.9, tuple(Quote(place, text) for text in texts))
-
-    with open_page(services, ScriptedReasoner(say=quote_print)) as (wearer, _):
+    reasoner = quoting(" ".join(texts), *texts, kind=CitationKind.PHOTO)
+    with open_page(services, reasoner) as (wearer, _):
         wearer.look()
         assert wearer.answer("What does it say?").locator(".answer").inner_text().split("\n") == texts
 
@@ -149,12 +155,9 @@ def test_follow_up_keeps_the_photo_until_a_new_one_is_taken(open_page: Open) -> 
 def test_removed_photo_is_not_asked_about(open_page: Open, photo: Path) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
-        for leave in (
-            lambda: wearer.page.get_by_role("button", name="New photo").click(),
-            lambda: wearer.open("/"),
-        ):
-            wearer.page.locator("#file").set_input_files(photo)
-            wearer.page.locator("#stage[data-showing=photo]").wait_for()
+        new_photo = wearer.page.get_by_role("button", name="New photo")
+        for leave in (new_photo.click, lambda: wearer.open("/")):
+            wearer.choose(photo)
             wearer.answer("Who wrote this?")
             leave()
             wearer.page.locator("#stage[data-showing=nothing]").wait_for()
@@ -183,9 +186,8 @@ def test_new_conversation_deletes_turns_and_session(open_page: Open) -> None:
     with open_page() as (wearer, _):
         wearer.look()
         wearer.answer("Who wrote this?")
-        wearer.page.get_by_role("button", name="More").click()
         with wearer.page.expect_response(lambda reply: "/sessions/" in reply.url) as deleted:
-            wearer.page.get_by_role("button", name="New conversation").click()
+            wearer.more("New conversation")
         assert deleted.value.status == 204
         expect(wearer.page.locator(".turn")).to_have_count(0)
         wearer.open("/")
@@ -197,8 +199,7 @@ def test_history_is_deleted_entry_by_entry_and_as_a_whole(open_page: Open) -> No
         for question in ("Who wrote The Salt Road?", "How many pages has it?", "When?"):
             wearer.answer(question)
         entries = wearer.page.locator("#history-list li")
-        wearer.page.get_by_role("button", name="More").click()
-        wearer.page.get_by_role("button", name="History").click()
+        wearer.more("History")
         expect(entries).to_have_count(3)
         expect(entries.first).to_contain_text("When?")
         entries.nth(1).get_by_role("button", name="Delete").click()
@@ -208,8 +209,7 @@ def test_history_is_deleted_entry_by_entry_and_as_a_whole(open_page: Open) -> No
             wearer.page.get_by_role("button", name="Delete all").click()
         wearer.open("/")
         expect(wearer.page.locator(".turn")).to_have_count(0)
-        wearer.page.get_by_role("button", name="More").click()
-        wearer.page.get_by_role("button", name="History").click()
+        wearer.more("History")
         expect(wearer.page.get_by_text("No questions yet.")).to_be_visible()
 
 
@@ -219,8 +219,7 @@ def test_late_answer_does_not_join_a_new_conversation(open_page: Open) -> None:
         wearer.page.route("**/answer", lambda route: held.append(route))
         with wearer.page.expect_request("**/answer"):
             wearer.ask("Who wrote The Salt Road?")
-        wearer.page.get_by_role("button", name="More").click()
-        wearer.page.get_by_role("button", name="New conversation").click()
+        wearer.more("New conversation")
         held[0].continue_()
         expect(wearer.turn()).to_have_attribute("data-status", "done")
         wearer.page.unroute_all()
@@ -232,9 +231,8 @@ def test_ask_again_pressed_twice_asks_once(open_page: Open) -> None:
     reasoner = unsure()
     with open_page(reasoner=reasoner) as (wearer, _):
         turn = wearer.answer("Who wrote The Salt Road?")
-        turn.get_by_role("button", name="Ask again").evaluate(
-            "(button) => { button.click(); button.click(); }"
-        )
+        again = turn.get_by_role("button", name="Ask again")
+        again.evaluate("(button) => { button.click(); button.click(); }")
         expect(wearer.turn()).to_have_attribute("data-status", "done")
         expect(wearer.page.locator(".turn")).to_have_count(1)
         wearer.answer("And who printed it?")
@@ -283,11 +281,9 @@ def test_photo_is_scaled_less_when_text_is_to_be_read(open_page: Open, photo: Pa
     with Image.open(photo) as picture:
         picture.resize((3000, 2250)).save(large)
     with open_page(reasoner=reasoner, photo_max_side=4000) as (wearer, _):
-        wearer.page.locator("#file").set_input_files(large)
-        wearer.page.locator("#stage[data-showing=photo]").wait_for()
+        wearer.choose(large)
         wearer.answer("Who wrote this?")
-        wearer.page.locator("#file").set_input_files(large)
-        wearer.page.locator("#stage[data-showing=photo]").wait_for()
+        wearer.choose(large)
         wearer.answer("Read the small print to me")
     sizes = [(query.photo.width, query.photo.height) for query in reasoner.queries if query.photo]
     assert sizes == [(1280, 960), (1920, 1440)]
@@ -320,25 +316,15 @@ def test_key_is_entered_once_and_can_be_removed(open_page: Open, tmp_path: Path)
         expect(wearer.turn()).to_have_attribute("data-status", "done")
         wearer.open("/")
         wearer.answer("Who wrote The Salt Road?")
-        wearer.page.get_by_role("button", name="More").click()
-        wearer.page.get_by_role("button", name="Key").click()
+        wearer.more("Key")
         dialog.get_by_role("button", name="Remove the key").click()
         wearer.ask("Who wrote The Salt Road?")
         expect(dialog.get_by_label("Key")).to_be_visible()
 
 
 def test_untrusted_markup_and_addresses_are_shown_as_text(services: FakeServices, open_page: Open) -> None:
-    hit = TextHit(
-        id="1", url="file:javascript:alert(1)", title=HOSTILE, snippet=HOSTILE, score=0.9, query_indexes=[0]
-    )
-    services.text_search.reply = TextSearchReply(hits=[hit], collection="pages")
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(HOSTILE)], collection="images")
-
-    def quote_page(_: Query, context: Context) -> Reply:
-        (place,) = [n for n, each in enumerate(context.evidence) if each.kind is CitationKind.PAGE]
-        return Reply(HOSTILE, 0.9, (Quote(place, HOSTILE),))
-
-    with open_page(services, ScriptedReasoner(say=quote_page)) as (wearer, _):
+    finds(services, HOSTILE, HOSTILE, "file:javascript:alert(1)")
+    with open_page(services, quoting(HOSTILE)) as (wearer, _):
         wearer.look()
         turn = wearer.answer(HOSTILE)
         for place in (".question", ".answer", ".thing", "details.source b", "blockquote"):

@@ -8,16 +8,10 @@ from playwright.sync_api import expect
 
 from tests.page.browser import Wearer
 from tests.page.conftest import Open
-from tests.page.geometry import all_faults
-from tests.page.test_accessibility import check
+from tests.page.geometry import complaints
 from tests.unit.gateway.fakes import BOOK
 
 KEY = base64.b64encode(bytes(32)).decode()
-
-
-def open_memory(wearer: Wearer) -> None:
-    wearer.page.get_by_role("button", name="More").click()
-    wearer.page.get_by_role("button", name="Memory").click()
 
 
 def close(wearer: Wearer) -> None:
@@ -34,43 +28,39 @@ def test_only_what_is_seen_with_the_switch_on_is_remembered_shown_and_cited(open
     with open_page(pocket=True, memory_key=KEY) as (wearer, _):
         wearer.look()
         wearer.answer("Who wrote this?")
-        open_memory(wearer)
+        wearer.more("Memory")
         expect(wearer.page.get_by_text("Nothing is remembered yet.")).to_be_visible()
         expect(wearer.page.get_by_text("for 30 days, encrypted")).to_be_visible()
         wearer.page.get_by_role("switch", name="Remember what I see").check()
         close(wearer)
         see_again(wearer)
-        open_memory(wearer)
+        wearer.more("Memory")
         entry = wearer.page.locator("#memory-list li")
         expect(entry).to_have_count(1)
         expect(entry).to_contain_text(BOOK)
-        assert (
-            entry.locator("img").evaluate("(image) => image.decode().then(() => image.naturalHeight)") == 160
-        )
-        assert all_faults(wearer.page) == []
-        check(wearer)
+        height = "(image) => image.decode().then(() => image.naturalHeight)"
+        assert entry.locator("img").evaluate(height) == 160
+        assert complaints(wearer.page) == []
         close(wearer)
         turn = wearer.answer("Where did I see The Salt Road?")
         expect(turn.locator(".answer")).to_contain_text(f"you saw {BOOK}")
         turn.locator("details.source summary").click()
         expect(turn.locator(".source img")).to_be_visible()
-        assert turn.locator(".source img").evaluate("(image) => image.naturalHeight") == 160
+        assert turn.locator(".source img").evaluate(height) == 160
 
 
 def test_the_memory_is_exported_and_deleted_and_outlives_a_conversation(open_page: Open) -> None:
     with open_page(pocket=True, memory_key=KEY) as (wearer, _):
-        open_memory(wearer)
+        wearer.more("Memory")
         wearer.page.get_by_role("switch").check()
         close(wearer)
         wearer.look()
         wearer.answer("Who wrote this?")
         see_again(wearer)
         see_again(wearer)
-        wearer.page.get_by_role("button", name="More").click()
-        with wearer.page.expect_response(lambda reply: "/sessions/" in reply.url) as deleted:
-            wearer.page.get_by_role("button", name="New conversation").click()
-        assert deleted.value.status == 204
-        open_memory(wearer)
+        with wearer.page.expect_response(lambda reply: "/sessions/" in reply.url):
+            wearer.more("New conversation")
+        wearer.more("Memory")
         entries = wearer.page.locator("#memory-list li")
         expect(entries).to_have_count(3)
         with wearer.page.expect_download() as download:
@@ -84,7 +74,7 @@ def test_the_memory_is_exported_and_deleted_and_outlives_a_conversation(open_pag
         wearer.page.get_by_role("switch").uncheck()
         close(wearer)
         see_again(wearer)
-        open_memory(wearer)
+        wearer.more("Memory")
         expect(entries).to_have_count(0)
 
 

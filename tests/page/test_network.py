@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.page.browser import Wearer
@@ -12,13 +13,8 @@ from tests.unit.gateway.reasoners import ScriptedReasoner
 QUESTIONS = [f"How many pages has part {number} of this book?" for number in range(1, 5)]
 
 
-def questions_of(reasoner: ScriptedReasoner) -> list[str]:
+def asked(reasoner: ScriptedReasoner) -> list[str]:
     return [query.question for query in reasoner.queries]
-
-
-def check_worker_cache(wearer: Wearer) -> None:
-    """Wait until the page is kept for a time without a network."""
-    wearer.page.evaluate("async () => { await navigator.serviceWorker.ready; }")
 
 
 def test_offline_questions_are_answered_once_each_in_order(open_page: Open) -> None:
@@ -30,28 +26,14 @@ def test_offline_questions_are_answered_once_each_in_order(open_page: Open) -> N
             wearer.ask(question)
         expect(wearer.page.locator(".turn[data-status=waiting]")).to_have_count(4)
         expect(wearer.page.locator("#offline")).to_be_visible()
-        assert questions_of(reasoner) == []
+        assert asked(reasoner) == []
         wearer.context.set_offline(False)
         expect(wearer.page.locator(".turn[data-status=done]")).to_have_count(4)
         expect(wearer.page.locator("#offline")).to_be_hidden()
         assert wearer.page.locator(".turn .question").all_inner_texts() == QUESTIONS
-    assert questions_of(reasoner) == QUESTIONS
+    assert asked(reasoner) == QUESTIONS
     assert [query.photo_is_new for query in reasoner.queries] == [True] + 3 * [False]
     assert len(reasoner.queries[-1].history) == 3
-
-
-def test_waiting_question_survives_a_reload_offline(open_page: Open) -> None:
-    reasoner = ScriptedReasoner()
-    with open_page(reasoner=reasoner) as (wearer, _):
-        check_worker_cache(wearer)
-        wearer.context.set_offline(True)
-        wearer.ask("Who wrote The Salt Road?")
-        expect(wearer.turn()).to_have_attribute("data-status", "waiting")
-        wearer.open("/")
-        expect(wearer.turn()).to_have_attribute("data-status", "waiting")
-        wearer.context.set_offline(False)
-        expect(wearer.turn()).to_have_attribute("data-status", "done")
-    assert questions_of(reasoner) == ["Who wrote The Salt Road?"]
 
 
 def test_lost_reply_is_fetched_again_with_the_same_key(open_page: Open) -> None:
@@ -72,24 +54,40 @@ def test_lost_reply_is_fetched_again_with_the_same_key(open_page: Open) -> None:
         expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
     assert len(keys) == 2
     assert len(set(keys)) == 1
-    assert questions_of(reasoner) == ["Who wrote The Salt Road?"]
+    assert asked(reasoner) == ["Who wrote The Salt Road?"]
 
 
-def test_captive_portal_page_is_not_taken_for_an_answer(open_page: Open) -> None:
-    reasoner, replies = ScriptedReasoner(), ["<html>Your room number?</html>"]
+HOTEL = {"status": 200, "content_type": "text/html", "body": "<html>Your room number?</html>"}
+BUSY = {
+    "status": 503,
+    "headers": {"Retry-After": "1", "Content-Type": "application/problem+json"},
+    "body": '{"type": "urn:loreglass:problem:overloaded", "title": "Busy", "status": 503, "detail": "Full."}',
+}
 
-    def hotel(route: Route) -> None:
-        if replies:
-            route.fulfill(status=200, content_type="text/html", body=replies.pop())
-        else:
+
+@pytest.mark.parametrize(
+    ("reply", "progress"), [(HOTEL, ""), (BUSY, "Too many people")], ids=["hotel", "busy"]
+)
+def test_a_captive_portal_or_a_busy_gateway_is_waited_out(
+    open_page: Open, reply: dict[str, Any], progress: str
+) -> None:
+    reasoner, times = ScriptedReasoner(), []
+
+    def fail_once(route: Route) -> None:
+        times.append(wearer.page.evaluate("() => performance.now()"))
+        if len(times) > 1:
             route.continue_()
+        else:
+            route.fulfill(**reply)
 
     with open_page(reasoner=reasoner) as (wearer, _):
-        wearer.page.route("**/answer", hotel)
+        wearer.page.route("**/answer", fail_once)
         wearer.ask(QUESTIONS[0])
         expect(wearer.turn()).to_have_attribute("data-status", "waiting")
+        expect(wearer.turn().locator(".progress")).to_contain_text(progress)
         expect(wearer.turn()).to_have_attribute("data-status", "done")
-    assert questions_of(reasoner) == [QUESTIONS[0]]
+    assert times[1] - times[0] >= 1000
+    assert asked(reasoner) == [QUESTIONS[0]]
 
 
 def test_full_disk_does_not_prevent_an_answer(open_page: Open) -> None:
@@ -124,7 +122,7 @@ def test_two_windows_share_one_queue(open_page: Open) -> None:
             expect(window.page.locator(".turn[data-status=done]")).to_have_count(2)
             assert window.spoken() == [PAGES]
         second.answer(QUESTIONS[2])
-    assert questions_of(reasoner) == QUESTIONS[:3]
+    assert asked(reasoner) == QUESTIONS[:3]
     assert [len(query.history) for query in reasoner.queries] == [0, 1, 2]
 
 
@@ -141,34 +139,17 @@ def test_question_in_progress_can_be_cancelled(services: FakeServices, open_page
         wearer.answer(QUESTIONS[1])
 
 
-def test_busy_gateway_is_retried_after_its_retry_after(open_page: Open) -> None:
-    reasoner, times = ScriptedReasoner(), []
-    problem = (
-        '{"type": "urn:loreglass:problem:overloaded", "title": "Busy", "status": 503, "detail": "Full."}'
-    )
-
-    def busy_once(route: Route) -> None:
-        times.append(wearer.page.evaluate("() => performance.now()"))
-        if len(times) > 1:
-            route.continue_()
-        else:
-            headers = {"Retry-After": "1", "Content-Type": "application/problem+json"}
-            route.fulfill(status=503, headers=headers, body=problem)
-
+def test_a_waiting_question_survives_a_reload_offline_and_no_cache_holds_it(open_page: Open) -> None:
+    reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
-        wearer.page.route("**/answer", busy_once)
-        wearer.ask(QUESTIONS[0])
-        expect(wearer.turn().locator(".progress")).to_contain_text("Too many people")
-        expect(wearer.turn()).to_have_attribute("data-status", "done")
-    assert times[1] - times[0] >= 1000
-    assert questions_of(reasoner) == [QUESTIONS[0]]
-
-
-def test_service_worker_caches_the_page_and_no_questions(open_page: Open) -> None:
-    with open_page() as (wearer, _):
-        check_worker_cache(wearer)
+        wearer.page.evaluate("async () => { await navigator.serviceWorker.ready; }")
+        wearer.context.set_offline(True)
+        wearer.ask("Who wrote The Salt Road?")
+        expect(wearer.turn()).to_have_attribute("data-status", "waiting")
         wearer.open("/")
-        wearer.answer("Who wrote The Salt Road?")
+        expect(wearer.turn()).to_have_attribute("data-status", "waiting")
+        wearer.context.set_offline(False)
+        expect(wearer.turn()).to_have_attribute("data-status", "done")
         cached_paths: list[str] = wearer.page.evaluate(
             """async () => {
               const caches_ = await Promise.all((await caches.keys()).map((name) => caches.open(name)));
@@ -179,6 +160,7 @@ def test_service_worker_caches_the_page_and_no_questions(open_page: Open) -> Non
         assert {"/", "/page/main.js", "/page/style.css"} <= set(cached_paths)
         assert all(path == "/" or path.startswith("/page/") for path in cached_paths)
         assert "/page/setup.json" not in cached_paths
+    assert asked(reasoner) == ["Who wrote The Salt Road?"]
 
 
 def test_page_loads_little_and_only_from_this_server(open_page: Open) -> None:

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from anyio.from_thread import BlockingPortal
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from chassis.keys import ApiKey
@@ -16,10 +15,9 @@ from deploy.indexing import Indexing
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from tests.deploy.operating import cover, tiny_world
-from tests.page.browser import DESK, PHONE, wearer
-from tests.page.geometry import all_faults
+from tests.page.browser import DESK, wearer
+from tests.page.geometry import all_faults, complaints
 
-NARROW = {"width": 320, "height": 568}
 MILL = b"# The Old Mill\n\nThe Old Mill was built in 1887. The Old Mill was built by Ada Brook.\n"
 WITHIN_MS = 60_000.0
 
@@ -52,36 +50,17 @@ def page(browser: Browser) -> Iterator[Page]:
     assert faults == []
 
 
-def violations(page: Page) -> list[str]:
-    """Return what axe finds in both themes, and what does not fit into a window."""
-    results = []
-    for size, scheme in ((NARROW, "light"), (PHONE, "light"), (DESK, "dark")):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        if page.evaluate("() => document.documentElement.scrollWidth") > size["width"]:
-            results.append(f"wider than {size['width']} pixels")
-        if size is not NARROW:
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            report = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-            results += [f"{each['id']}: {each['nodes'][0]['html']}" for each in report]
-    return results
-
-
 def hand_over(page: Page, *files: tuple[str, bytes]) -> None:
-    page.set_input_files(
-        "#files",
-        [
-            {"name": name, "mimeType": "application/octet-stream", "buffer": content}
-            for name, content in files
-        ],
-    )
+    kind = "application/octet-stream"
+    payloads = [{"name": name, "mimeType": kind, "buffer": content} for name, content in files]
+    page.set_input_files("#files", payloads)  # type: ignore[arg-type]
     page.get_by_role("button", name=f"Index {len(files)} file").wait_for()
 
 
 def test_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Page) -> None:
     page.goto(f"{address}/operator")
     page.get_by_text("Nothing is indexed yet.").wait_for()
-    assert violations(page) == []
-    assert all_faults(page) == []
+    assert complaints(page) == []
     page.get_by_role("button", name="Index the sample").click()
     page.locator("#job-words", has_text="Done: ").wait_for()
     page.wait_for_selector("#things img")
@@ -91,8 +70,7 @@ def test_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Pag
     assert not page.get_by_text("Nothing is indexed yet.").is_visible()
     page.get_by_role("button", name="Pages").click()
     page.wait_for_selector("#things[data-kind=pages] li")
-    assert violations(page) == []
-    assert all_faults(page) == []
+    assert complaints(page) == []
 
 
 def test_wearers_page_indexes_the_sample_and_then_answers(address: str, browser: Browser) -> None:
@@ -116,8 +94,7 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     assert "Shows: Salt Road" in page.locator("#uploads").inner_text()
     page.set_input_files("#files", {"name": "IMG_1.jpg", "mimeType": "image/jpeg", "buffer": cover(4)})
     page.get_by_label("What IMG_1.jpg shows").fill("Salt Road")
-    assert violations(page) == []
-    assert all_faults(page) == []
+    assert complaints(page) == []
     page.get_by_role("button", name="Name it").click()
     page.get_by_role("button", name="Index 4 files").click()
     page.locator("#job-words", has_text="Done: 3 added, 1 rejected.").wait_for()
@@ -128,8 +105,7 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Details of Salt Road").click()
     page.wait_for_selector("#documents[open] article")
-    assert violations(page) == []
-    assert all_faults(page) == []
+    assert complaints(page) == []
     page.get_by_label("What it shows").first.fill("The Salt Road")
     page.get_by_role("button", name="Rename").first.click()
     page.locator("#status", has_text="Renamed.").wait_for()
@@ -146,9 +122,8 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     assert "1887" in page.locator("#answer").inner_text()
     rows = page.locator(".timeline tbody th small").all_inner_texts()
     assert {"text_search", "answer"} <= set(rows)
-    bars = page.eval_on_selector_all(
-        ".track i", "found => found.map((each) => each.getBoundingClientRect().left)"
-    )
+    lefts = "found => found.map((each) => each.getBoundingClientRect().left)"
+    bars = page.eval_on_selector_all(".track i", lefts)
     assert bars == sorted(bars)
 
     page.fill("#ask-question", "How many windows does the Old Mill have?")
@@ -160,8 +135,7 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     page.locator(".evidence summary").click()
     expect(page.locator(".evidence")).to_contain_text("built in 1887")
     assert bars[-1] > bars[0]
-    assert violations(page) == []
-    assert all_faults(page) == []
+    assert complaints(page) == []
     page.reload()
     page.wait_for_selector(".timeline")
     assert page.locator(".timeline tbody th small").all_inner_texts() == rows
@@ -203,7 +177,7 @@ def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -
     page.goto(f"{address}/operator")
     page.get_by_text("An operator’s key is needed").wait_for()
     assert not page.locator("#indexed").is_visible()
-    assert violations(page) == []
+    assert complaints(page) == []
     page.get_by_role("button", name="Enter a key").click()
     page.get_by_label("Key", exact=True).fill(key.text)
     page.get_by_role("button", name="Save").click()
@@ -214,8 +188,7 @@ def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -
     made = page.locator("#made-key code").inner_text()
     assert ApiKey.parse(made) is not None
     expect(page.locator("#keys-list li")).to_have_count(2)
-    assert violations(page) == []
-    assert all_faults(page) == []
+    assert complaints(page) == []
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Revoke the key of anna").click()
     expect(page.locator("#keys-list li")).to_have_count(1)
@@ -240,7 +213,7 @@ def test_a_phone_joins_by_the_code_of_the_view(
         page.goto(f"{running.gateway_url}/operator")
         page.get_by_role("button", name="Show a code").click()
         page.get_by_alt_text("QR code of the address").wait_for()
-        assert violations(page) == []
+        assert complaints(page) == []
         joining = urlsplit(page.locator("#invitation code").first.inner_text())
         phone = browser.new_context(ignore_https_errors=True)  # as after "visit this site anyway"
         seen = phone.new_page()

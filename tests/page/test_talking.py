@@ -48,12 +48,17 @@ def talk_to(open_page: Open, portal: BlockingPortal, servers: SpeechServers) -> 
     return opened
 
 
-def hold(wearer: Wearer, seconds: float = 1.0) -> None:
-    """Hold the big button for so long."""
+def press(wearer: Wearer) -> None:
+    """Press the big button, and keep it."""
     wearer.page.get_by_role("button", name="Hold to talk").hover()
     wearer.page.mouse.down()
     wearer.page.locator("body[data-talking]").wait_for()
-    wearer.page.wait_for_timeout(seconds * 1000)
+
+
+def hold(wearer: Wearer) -> None:
+    """Hold the big button for a second."""
+    press(wearer)
+    wearer.page.wait_for_timeout(1_000)
     wearer.page.mouse.up()
 
 
@@ -86,11 +91,9 @@ def test_answer_is_played_if_the_gateway_speaks(talk_to: Open, servers: SpeechSe
 def test_enter_starts_and_stops_recording(talk_to: Open, servers: SpeechServers) -> None:
     with talk_to() as (wearer, _):
         wearer.look()
-        button = wearer.page.get_by_role("button", name="Hold to talk")
-        button.focus()
-        wearer.page.evaluate(
-            "() => { performance.now = () => 0; }"
-        )  # a short press, however busy the machine
+        wearer.page.get_by_role("button", name="Hold to talk").focus()
+        # a short press, however busy the machine
+        wearer.page.evaluate("() => { performance.now = () => 0; }")
         wearer.page.keyboard.press("Enter")
         wearer.page.locator("body[data-talking]").wait_for()
         wearer.page.wait_for_timeout(1_000)
@@ -102,9 +105,7 @@ def test_enter_starts_and_stops_recording(talk_to: Open, servers: SpeechServers)
 def test_escape_discards_the_recording(talk_to: Open, servers: SpeechServers) -> None:
     with talk_to() as (wearer, _):
         wearer.look()
-        wearer.page.get_by_role("button", name="Hold to talk").hover()
-        wearer.page.mouse.down()
-        wearer.page.locator("body[data-talking]").wait_for()
+        press(wearer)
         wearer.page.keyboard.press("Escape")
         expect(wearer.page.locator("body[data-talking]")).to_have_count(0)
         wearer.page.mouse.up()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from chassis.keys import ApiKey
 from clients.cli import app
@@ -15,10 +15,15 @@ from contracts.answer import Citation, CitationKind, Reason, Route
 from gateway.clients.conversion import read_request
 from gateway.state import Query, ToRead
 from gateway.steps.conclusion import Outcome, refusal
-from loreglass_client import Answer, AsyncLoreglass
+from loreglass_client import AsyncLoreglass
 from services.reader.routes import MAX_CHARACTERS
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.clients.test_client import follow, photo
+
+
+async def ask(url: str, *arguments: str) -> Result:
+    command = ["ask", *arguments, "--gateway", url]
+    return await anyio.to_thread.run_sync(CliRunner(env={"COLUMNS": "200"}).invoke, app, command)
 
 
 async def test_photo_is_optional(tmp_path: Path) -> None:
@@ -26,27 +31,17 @@ async def test_photo_is_optional(tmp_path: Path) -> None:
     shot.write_bytes(photo())
     async with scripted_gateway(ScriptedPipeline(lambda ask: queries.append(ask) or follow(ask))) as url:
         for arguments in (["how tall is K2?"], [str(shot), "what is this?"]):
-            done = await anyio.to_thread.run_sync(
-                CliRunner().invoke, app, ["ask", *arguments, "--gateway", url]
-            )
-            assert done.exit_code == 0
-    assert [(ask.question, ask.photo is None) for ask in queries] == [
-        ("how tall is K2?", True),
-        ("what is this?", False),
-    ]
+            assert (await ask(url, *arguments)).exit_code == 0
+    asked = [(each.question, each.photo is None) for each in queries]
+    assert asked == [("how tall is K2?", True), ("what is this?", False)]
 
 
 async def test_unmeasured_confidence_is_null_everywhere() -> None:
     unmeasured = Outcome("8,611 m.", Reason.ANSWERED, None, Route.RAG)
     async with scripted_gateway(ScriptedPipeline(lambda _: unmeasured)) as url, AsyncLoreglass(url) as client:
-        answer = await client.ask("how tall is K2?")
-        *_, streamed = [event async for event in client.stream("how tall is K2?")]
         chatted = await client.ask_in([], "how tall is K2?")
-        shown = await anyio.to_thread.run_sync(
-            CliRunner().invoke, app, ["ask", "how tall is K2?", "--gateway", url]
-        )
-    assert isinstance(streamed, Answer)
-    assert [each.confidence for each in (answer, streamed, chatted)] == [None] * 3
+        shown = await ask(url, "how tall is K2?")
+    assert chatted.confidence is None
     assert "confidence not measured" in shown.output
 
 
@@ -61,9 +56,7 @@ async def test_refusal_shows_closest_passage_and_advice() -> None:
     )
     unsure = refusal(Reason.MODEL_UNSURE, Route.RAG, closest=closest)
     async with scripted_gateway(ScriptedPipeline(lambda _: unsure)) as url:
-        shown = await anyio.to_thread.run_sync(
-            CliRunner(env={"COLUMNS": "200"}).invoke, app, ["ask", "how tall is K2?", "--gateway", url]
-        )
+        shown = await ask(url, "how tall is K2?")
     assert shown.output.splitlines()[1:3] == [
         "  The closest I found: K2 · https://a.example/k2: “K2 is high.”",
         "  Ask it in other words, or ask for something else about it.",
@@ -92,10 +85,9 @@ def test_pages_that_are_too_long_together_are_left_out_from_the_end() -> None:
     pages = [ToRead("word " * 4_000, f"Page {place}", CitationKind.PAGE) for place in range(40)]
     request = read_request("who wrote it?", pages, None)
     assert sum(len(each.text) + len(each.title) for each in request.passages) <= MAX_CHARACTERS
-    assert [each.title for each in request.passages] == [
-        page.title for page in pages[: len(request.passages)]
-    ]
-    assert len(request.passages) > 5
+    kept = len(request.passages)
+    assert kept > 5
+    assert [each.title for each in request.passages] == [page.title for page in pages[:kept]]
 
 
 def test_new_key_is_printed_with_its_entry() -> None:
@@ -119,12 +111,9 @@ def test_bad_tenant_name_is_refused(tenant: str) -> None:
 async def test_ask_sends_the_key_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key, file = ApiKey.new(), tmp_path / "keys.toml"
     file.write_text(entry(key, "acme", "interactive"))
-    (tmp_path / "photo.jpg").write_bytes(photo())
     async with scripted_gateway(ScriptedPipeline(follow), keys=file) as url:
-        arguments = ["ask", str(tmp_path / "photo.jpg"), "what is this?", "--gateway", url]
-        refused = await anyio.to_thread.run_sync(CliRunner().invoke, app, arguments)
+        refused = await ask(url, "what is this?")
         monkeypatch.setenv("LOREGLASS_API_KEY", key.text)
-        answered = await anyio.to_thread.run_sync(CliRunner().invoke, app, arguments)
-    assert refused.exit_code == 1
-    assert answered.exit_code == 0
+        answered = await ask(url, "what is this?")
+    assert (refused.exit_code, answered.exit_code) == (1, 0)
     assert "turn 1" in answered.stdout

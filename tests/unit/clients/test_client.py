@@ -1,6 +1,7 @@
 """The Python client against a real gateway on a real socket."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path as File
@@ -39,6 +40,12 @@ def follow(ask: Query) -> Outcome:
     return Outcome(text, Reason.ANSWERED, 0.8, Route.RAG, citations=(CITATION,))
 
 
+BODY = {
+    **{"answer": "a", "abstained": False, "reason": "answered", "confidence": 1, "route": "rag"},
+    **{"trace_id": "t", "session_id": "nobodys"},
+}
+
+
 @asynccontextmanager
 async def connected() -> AsyncIterator[tuple[AsyncLoreglass, ScriptedPipeline]]:
     pipeline = ScriptedPipeline(follow)
@@ -66,8 +73,6 @@ async def test_stream_ends_with_the_answer() -> None:
     kinds = list(dict.fromkeys(type(event) for event in events))
     assert kinds == [StageEvent, models.Citation, TokenEvent, Answer]
     assert "".join(event.text for event in events if isinstance(event, TokenEvent)) == ODD_TEXT
-    assert isinstance(events[-1], Answer)
-    assert events[-1].answer == ODD_TEXT
 
 
 async def test_failure_in_a_stream_is_raised_with_status_and_trace() -> None:
@@ -78,23 +83,6 @@ async def test_failure_in_a_stream_is_raised_with_status_and_trace() -> None:
     assert raised.value.status == 503
     assert trace.problem is not None
     assert trace.problem.detail == "Not today."
-
-
-@pytest.mark.parametrize(
-    ("expected", "arguments"),
-    [
-        (errors.InvalidRequest, {"question": " ", "photo": photo()}),
-        (errors.CorruptImage, {"question": "q", "photo": photo()[:-300]}),
-        (errors.SessionNotFound, {"question": "q", "session_id": "nobody"}),
-        (errors.NotReady, {"question": "broken", "photo": photo()}),
-    ],
-)
-async def test_error_has_the_class_of_its_kind(
-    expected: type[LoreglassError], arguments: dict[str, object]
-) -> None:
-    async with connected() as (client, _):
-        with pytest.raises(expected):
-            await client.ask(**arguments)  # type: ignore[arg-type]
 
 
 async def test_missing_gateway_is_named() -> None:
@@ -162,15 +150,10 @@ async def test_unknown_error_kind_is_passed_on() -> None:
 
 
 async def test_unknown_enum_values_are_kept() -> None:
-    answer = Answer.model_validate_json(
-        b'{"answer": "a", "abstained": true, "reason": "novelty", "confidence": 0, "route": "detour",'
-        b' "trace_id": "t", "session_id": "s", "looked_at": [], "unheard_of": {"x": 1}}'
-    )
+    answer = Answer.model_validate(BODY | {"reason": "novelty", "route": "detour", "unheard_of": {"x": 1}})
     assert (answer.reason, answer.route) == ("novelty", "detour")
     assert Answer.model_validate_json(answer.model_dump_json()) == answer
-    assert (
-        Answer.model_validate({**answer.model_dump(), "reason": "answered"}).reason is models.Reason.ANSWERED
-    )
+    assert Answer.model_validate(BODY).reason is models.Reason.ANSWERED
 
 
 @pytest.mark.parametrize("arguments", [{"question": "\ud800"}, {"question": "q", "idempotency_key": "a\nb"}])
@@ -192,9 +175,6 @@ async def test_borrowed_http_client_stays_open() -> None:
         assert not blocking.is_closed
 
 
-# Conversations
-
-
 @pytest.mark.parametrize("kind", ["bytes", "path", "text", "file"])
 async def test_conversation_sends_its_photo_once_and_can_be_deleted(tmp_path: File, kind: str) -> None:
     file = tmp_path / "photo.jpg"
@@ -210,11 +190,8 @@ async def test_conversation_sends_its_photo_once_and_can_be_deleted(tmp_path: Fi
             await talk.forget()
             with pytest.raises(errors.SessionNotFound):
                 await client.ask("still there?", session_id=session)
-    assert [*texts, events[-1].answer if isinstance(events[-1], Answer) else ""] == [
-        "turn 1",
-        "turn 2",
-        "turn 3",
-    ]
+    assert isinstance(events[-1], Answer)
+    assert [*texts, events[-1].answer] == ["turn 1", "turn 2", "turn 3"]
     assert [ask.photo_is_new for ask in pipeline.queries] == [True, False, False, True]
     assert (talk.session_id, session is None) == (None, False)
 
@@ -229,15 +206,12 @@ async def test_conversation_sends_its_photo_again_after_a_failure() -> None:
 
 
 async def test_turn_that_was_not_stored_does_not_change_the_session() -> None:
-    body = {"answer": "a", "abstained": False, "reason": "answered", "confidence": 1, "route": "rag"}
-    ids = {"trace_id": "t", "session_id": "nobodys", "degraded": ["session"]}
-    async with serving(json.dumps(body | ids).encode(), kind="application/json") as http:
+    async with serving(
+        json.dumps(BODY | {"degraded": ["session"]}).encode(), kind="application/json"
+    ) as http:
         talk = AsyncLoreglass("http://gateway", http=http).conversation(photo())
         await talk.ask("q")
     assert talk.session_id is None
-
-
-# Without an event loop
 
 
 async def test_blocking_client_does_the_same() -> None:
@@ -266,9 +240,6 @@ async def test_blocking_client_does_the_same() -> None:
         await anyio.to_thread.run_sync(use, str(client._base_url))
 
 
-# Sound
-
-
 def sounding(reply: Callable[[httpx.Request], httpx.Response]) -> Loreglass:
     return Loreglass("http://gateway/base", "key", http=httpx.Client(transport=httpx.MockTransport(reply)))
 
@@ -286,31 +257,26 @@ def test_sound_is_requested_in_openais_shapes() -> None:
     client = sounding(reply)
     assert client.transcribe(b"sound", language="en") == "how high is it?"
     assert client.speak("330 metres", form="wav") == b"RIFF"
-    assert [(method, path) for method, path, _ in seen] == [
-        ("POST", "/base/v1/audio/transcriptions"),
-        ("POST", "/base/v1/audio/speech"),
-    ]
+    called = [("POST", f"/base/v1/audio/{path}") for path in ("transcriptions", "speech")]
+    assert [(method, path) for method, path, _ in seen] == called
     assert b'name="file"; filename=' in seen[0][2]
     assert {"input": "330 metres", "response_format": "wav"}.items() <= json.loads(seen[1][2]).items()
 
 
 def test_question_as_sound_and_speech_of_the_answer() -> None:
     seen: list[bytes] = []
-    body = {"answer": "a", "abstained": False, "reason": "answered", "confidence": 1, "route": "rag"}
-    heard = {"trace_id": "t", "session_id": "s", "transcript": "how high?", "speech": "/speech/x?until=1"}
+    heard = {"transcript": "how high?", "speech": "/speech/x?until=1"}
 
     def reply(request: httpx.Request) -> httpx.Response:
         seen.append(request.read())
         if request.method == "GET":
             return httpx.Response(200, content=str(request.url).encode())
-        return httpx.Response(200, json=body | heard)
+        return httpx.Response(200, json=BODY | heard)
 
     client = sounding(reply)
     answer = client.ask(photo=b"photo", audio=b"sound")
     assert answer.transcript == "how high?"
-    assert b'name="audio"' in seen[0]
-    assert b'name="image"' in seen[0]
-    assert b'name="question"' not in seen[0]
+    assert set(re.findall(rb'name="(audio|image|question)"', seen[0])) == {b"audio", b"image"}
     assert client.speech(answer) == b"http://gateway/base/speech/x?until=1"
     with pytest.raises(errors.BrokenReply):
         client.speech(answer.model_copy(update={"speech": "@evil.example/speech"}))

@@ -15,11 +15,8 @@ from loreglass_client.errors import (
     Overloaded,
     Unreachable,
 )
+from tests.unit.clients.test_client import BODY
 
-BODY = {
-    **{"answer": "330 m", "abstained": False, "reason": "answered", "confidence": 0.9, "route": "rag"},
-    **{"trace_id": "t", "session_id": "s"},
-}
 FINAL = f"event: final\ndata: {json.dumps(BODY)}\n\n".encode()
 STAGE = b'event: stage\ndata: {"stage": "draft", "state": "done", "ms": 1}\n\n'
 
@@ -28,10 +25,6 @@ Said = httpx.Response | Exception
 
 def answered() -> httpx.Response:
     return httpx.Response(200, json=BODY)
-
-
-def streamed() -> httpx.Response:
-    return httpx.Response(200, content=FINAL)
 
 
 def cut(*pieces: bytes) -> httpx.Response:
@@ -101,23 +94,43 @@ def blocking(server: Server, retries: Retries) -> Ask:
 
 
 @pytest.fixture(params=[awaited, blocking])
-def open_client(request: pytest.FixtureRequest) -> OpenClient:
+def open_client(request: pytest.FixtureRequest) -> Any:
     """A client of a server, with `await` or without."""
-    kind: OpenClient = request.param
-    return kind
+    return request.param
 
 
 HALF = Retries(chance=lambda: 0.5)
 BROKEN = httpx.RemoteProtocolError("cut")
 
 
-async def test_broken_connection_is_retried_with_the_same_request(open_client: OpenClient) -> None:
-    server = Server(httpx.ConnectError("refused"), BROKEN, httpx.ReadError("reset"), answered())
+def busy(seconds: int | str, kind: str = "overloaded", status: int = 503) -> httpx.Response:
+    return problem(kind, status, retry_after=str(seconds))
+
+
+def proxy(status: int) -> httpx.Response:
+    return httpx.Response(status, html="<h1>Bad gateway</h1>")
+
+
+@pytest.mark.parametrize(
+    ("failures", "slept"),
+    [
+        (lambda: [httpx.ConnectError("refused"), BROKEN, httpx.ReadError("reset")], [0.125, 0.25, 0.5]),
+        (lambda: [busy(3), busy(3, "quota_exceeded", 429)], [3, 3]),
+        (lambda: [busy(0)], [0]),
+        (lambda: [proxy(502), proxy(503), proxy(504)], [0.125, 0.25, 0.5]),
+        (lambda: [cut(b'{"answer": ')], [0.125]),
+    ],
+    ids=["connection", "busy", "busy for no time", "proxy", "cut"],
+)
+async def test_what_may_pass_is_retried_with_the_same_request(
+    open_client: OpenClient, failures: Callable[[], list[Said]], slept: list[float]
+) -> None:
+    server = Server(*failures(), answered())
     answer = await open_client(server, HALF)("ask", photo=b"photo", deadline_ms=20_000)
     assert answer == Answer.model_validate(BODY)
     assert len({(key, body) for key, body, _ in server.seen}) == 1
     assert len(server.seen[0][0]) == 32
-    assert server.slept == [0.125, 0.25, 0.5]
+    assert server.slept == slept
 
 
 async def test_each_question_has_its_own_key_or_the_callers(open_client: OpenClient) -> None:
@@ -131,45 +144,47 @@ async def test_each_question_has_its_own_key_or_the_callers(open_client: OpenCli
     assert len(set(others)) == 2
 
 
-@pytest.mark.parametrize("seconds", [3, 0])
-async def test_busy_gateway_is_retried_after_its_retry_after(open_client: OpenClient, seconds: int) -> None:
-    busy = [("overloaded", 503), ("quota_exceeded", 429)]
-    server = Server(*(problem(*each, retry_after=str(seconds)) for each in busy), answered())
-    await open_client(server, HALF)("ask")
-    assert server.slept == [seconds, seconds]
-
-
-@pytest.mark.parametrize("status", [502, 503, 504])
-async def test_proxy_errors_are_retried(open_client: OpenClient, status: int) -> None:
-    server = Server(httpx.Response(status, html="<h1>Bad gateway</h1>"), answered())
-    await open_client(server, HALF)("ask")
-    assert server.slept == [0.125]
+PATIENT = Retries(most=6, first_s=1.0, longest_s=8.0, chance=lambda: 1.0)
 
 
 @pytest.mark.parametrize(
-    ("reply", "expected"),
+    ("reply", "retries", "options", "expected", "slept"),
     [
-        (lambda: problem("invalid_request", 422, retry_after="1"), InvalidRequest),
-        (lambda: problem("dependency_unavailable", 503), DependencyUnavailable),
-        (lambda: problem("overloaded", 503, retry_after="soon"), Overloaded),
-        (lambda: problem("deadline_exceeded", 504), DeadlineExceeded),
-        (lambda: httpx.ReadTimeout("slow"), DeadlineExceeded),
+        (lambda: problem("invalid_request", 422, retry_after="1"), HALF, {}, InvalidRequest, []),
+        (lambda: problem("dependency_unavailable", 503), HALF, {}, DependencyUnavailable, []),
+        (lambda: busy("soon"), HALF, {}, Overloaded, []),
+        (lambda: problem("deadline_exceeded", 504), HALF, {}, DeadlineExceeded, []),
+        (lambda: httpx.ReadTimeout("slow"), HALF, {}, DeadlineExceeded, []),
+        (lambda: BROKEN, PATIENT, {}, Unreachable, [1, 2, 4, 8, 8, 8]),
+        (lambda: busy(8), HALF, {"deadline_ms": 10_000}, Overloaded, []),
+        (lambda: busy(60), HALF, {"deadline_ms": 10_000}, Overloaded, []),
+        (lambda: busy(20), HALF, {}, Overloaded, [20, 20, 20]),
+    ],
+    ids=[
+        "invalid",
+        "no pause",
+        "odd pause",
+        "late",
+        "slow",
+        "broken",
+        "too late",
+        "far too late",
+        "patience",
     ],
 )
-async def test_final_errors_are_not_retried(
-    open_client: OpenClient, reply: Callable[[], Said], expected: type[LoreglassError]
+async def test_retries_end_where_they_do_not_help_and_with_the_time(
+    open_client: OpenClient,
+    reply: Callable[[], Said],
+    retries: Retries,
+    options: dict[str, Any],
+    expected: type[LoreglassError],
+    slept: list[float],
 ) -> None:
-    server = Server(reply(), answered())
-    with pytest.raises(expected):
-        await open_client(server, HALF)("ask")
-    assert server.slept == []
-
-
-async def test_retries_and_pauses_are_bounded(open_client: OpenClient) -> None:
-    server = Server(*[BROKEN] * 9)
-    with pytest.raises(Unreachable):
-        await open_client(server, Retries(most=6, first_s=1.0, longest_s=8.0, chance=lambda: 1.0))("ask")
-    assert server.slept == [1, 2, 4, 8, 8, 8]
+    server = Server(*(reply() for _ in range(9)), works_s=2 if options else 0)
+    with pytest.raises(expected) as raised:
+        await open_client(server, retries)("ask", **options)
+    assert server.slept == slept
+    assert not options or raised.value.retry_after_s in (8, 60)
 
 
 async def test_retries_count_against_the_deadline(open_client: OpenClient) -> None:
@@ -177,21 +192,6 @@ async def test_retries_count_against_the_deadline(open_client: OpenClient) -> No
     await open_client(server, HALF)("ask", deadline_ms=10_000)
     assert server.seen[0][2] >= 10
     assert server.seen[1][2] == 5
-
-
-@pytest.mark.parametrize("busy_s", [8, 60])
-async def test_pause_beyond_the_deadline_is_not_started(open_client: OpenClient, busy_s: int) -> None:
-    server = Server(problem("overloaded", 503, retry_after=str(busy_s)), answered(), works_s=2)
-    with pytest.raises(Overloaded) as raised:
-        await open_client(server, HALF)("ask", deadline_ms=10_000)
-    assert (server.slept, raised.value.retry_after_s) == ([], busy_s)
-
-
-async def test_client_timeout_ends_the_retries(open_client: OpenClient) -> None:
-    server = Server(*[problem("overloaded", 503, retry_after="20") for _ in range(9)])
-    with pytest.raises(Overloaded):
-        await open_client(server, HALF)("ask")
-    assert server.slept == [20, 20, 20]
 
 
 class Cut(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -216,15 +216,10 @@ async def test_stream_is_retried_before_its_first_event(open_client: OpenClient)
 
 
 async def test_stream_is_not_retried_after_an_event(open_client: OpenClient) -> None:
-    server = Server(cut(STAGE), streamed())
+    server = Server(cut(STAGE), httpx.Response(200, content=FINAL))
     with pytest.raises(Unreachable):
         await open_client(server, HALF)("stream")
     assert server.slept == []
-
-
-async def test_cut_reply_is_retried(open_client: OpenClient) -> None:
-    server = Server(cut(b'{"answer": '), answered())
-    assert (await open_client(server, HALF)("ask")).answer == "330 m"
 
 
 async def test_trickling_reply_ends_at_the_deadline(open_client: OpenClient) -> None:

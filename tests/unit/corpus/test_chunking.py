@@ -23,18 +23,10 @@ def page(*blocks: Block) -> Page:
 
 
 def test_a_short_page_is_one_passage_with_its_headings() -> None:
-    chunks = passages(
-        page(
-            heading("The mill", 1),
-            paragraph("It stands by the river."),
-            heading("History"),
-            heading("Fire", 3),
-            paragraph("It burned in 1820."),
-            heading("Today"),
-            Block(BlockKind.LIST, ("Closed on Monday", "Free on Friday")),
-        )
-    )
-    assert chunks == [
+    river, fire = paragraph("It stands by the river."), paragraph("It burned in 1820.")
+    hours = Block(BlockKind.LIST, ("Closed on Monday", "Free on Friday"))
+    history = (heading("History"), heading("Fire", 3), fire)
+    assert passages(page(heading("The mill", 1), river, *history, heading("Today"), hours)) == [
         "It stands by the river.\nHistory › Fire\nIt burned in 1820.\nToday\nClosed on Monday\nFree on Friday"
     ]
 
@@ -54,15 +46,8 @@ def test_a_cut_section_repeats_the_sentence_before_the_cut() -> None:
 
 
 def test_a_new_section_does_not_begin_with_the_end_of_the_last_one() -> None:
-    chunks = passages(
-        page(
-            heading("A"),
-            paragraph(*["One more word here."] * 9),
-            heading("B"),
-            paragraph(*["Another word there."] * 9),
-        ),
-        ChunkLimits(most=50, overlap=10),
-    )
+    first, second = paragraph(*["One more word here."] * 9), paragraph(*["Another word there."] * 9)
+    chunks = passages(page(heading("A"), first, heading("B"), second), ChunkLimits(most=50, overlap=10))
     assert chunks[1].startswith("B\nAnother")
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,19 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
+import qdrant_edge as edge
 from PIL import Image, ImageDraw
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chassis.errors import DependencyUnavailable
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import ORIGIN, SOURCE
 from corpus.ingest import IMAGES, PAGES, IngestOptions, IngestReport, ingest_pages, ingest_photos
-from corpus.versions import Patience
 from services.image_search.app import create_app as image_search
 from services.image_search.settings import ImageSearchSettings
 from services.text_search.app import create_app as text_search
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
+from tests.unit.corpus.test_ingest import lines, page
 
 ray = pytest.importorskip("ray", reason="loreglass[ray] is not installed")
 
@@ -42,15 +42,6 @@ pytestmark = [
 ]
 
 
-def manifest(path: Path, records: Sequence[object]) -> Path:
-    path.write_text("\n".join(each if isinstance(each, str) else json.dumps(each) for each in records))
-    return path
-
-
-def page(name: str, text: str) -> dict[str, str]:
-    return {"url": f"https://pages.example/{name}", "title": f"Page {name}", "text": text}
-
-
 def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
     """Each point's payload and vectors, as the disk has them."""
     store = EdgeStore(folder)
@@ -58,8 +49,6 @@ def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
     shard: Any = store._version(alias).shard
     offset = None
     while True:
-        import qdrant_edge as edge
-
         records, offset = shard.scroll(
             edge.ScrollRequest(offset=offset, limit=256, with_payload=True, with_vector=True)
         )
@@ -68,11 +57,9 @@ def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
                 name: (each.indices, each.values) if hasattr(each, "indices") else list(each)
                 for name, each in record.vector.items()
             }
+            # the manifests that are compared have other names
             of_content = {key: value for key, value in record.payload.items() if key not in (SOURCE, ORIGIN)}
-            results[str(record.id)] = (
-                of_content,
-                vectors,
-            )  # the manifests that are compared have other names
+            results[str(record.id)] = (of_content, vectors)
         if offset is None:
             break
     store.close()
@@ -90,17 +77,15 @@ def draw(path: Path, number: int) -> None:
     pen = ImageDraw.Draw(picture)
     for step in range(60):
         x, y = (step * 53 + number * 31) % 300, (step * 37 + number * 17) % 220
-        pen.rectangle(
-            (x, y, x + 9 + step % 13, y + 7 + number % 11), fill=(step * 4, number * 20 % 255, x % 255)
-        )
+        pen.rectangle((x, y, x + 9 + step % 13, y + 7 + number % 11), fill=(step * 4, number * 2, x % 255))
     picture.save(path, quality=90)
 
 
 async def test_photos_become_the_same_points_as_by_the_default_engine(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     photos.mkdir()
-    for number in range(5):
-        draw(photos / f"Mill {chr(65 + number)}.jpg", number)
+    for letter in "ABCDE":
+        draw(photos / f"Mill {letter}.jpg", ord(letter))
     (photos / "Broken Mill.jpg").write_bytes((photos / "Mill A.jpg").read_bytes()[:300])
     (photos / "notes.txt").write_text("no photo")
     reports, points = {}, {}
@@ -187,7 +172,7 @@ def odd_pages(count: int) -> list[object]:
 async def test_a_killed_run_resumes_to_the_same_points(tmp_path: Path, ray_address: str) -> None:
     """The driver is killed when a part is finished, and in the next run an actor that writes."""
     part, count = 50, 800  # more than is written before the first part is finished
-    source = manifest(tmp_path / "pages.jsonl", odd_pages(count))
+    source = lines(tmp_path / "pages.jsonl", odd_pages(count))
     usual, wanted = await pages_by_default_engine(source, tmp_path / "usual")
     calls, written = Counter[str](), Counter[str]()
     then: dict[str, Callable[[], None]] = {}
@@ -234,10 +219,3 @@ async def killed_driver(
     ) as process:
         then["finished"] = process.kill
         assert await process.wait() == -signal.SIGKILL
-
-
-async def test_a_service_that_is_not_there_ends_the_run_with_its_own_sentence(tmp_path: Path) -> None:
-    source = manifest(tmp_path / "pages.jsonl", [page("a", "The mill.")])
-    impatient = IngestOptions(patience=Patience(pauses_s=()))
-    with pytest.raises(DependencyUnavailable):
-        await ingest(PAGES, source, "http://127.0.0.1:9", impatient, ClusterOptions())

@@ -61,6 +61,10 @@ def pages(folder: Path, count: int) -> Path:
     return source
 
 
+def read_back(alias: str, source: Path, parts: list[Part]) -> list[Any]:
+    return [each for part in parts for each in read(alias, source, part.content)]
+
+
 def test_parts_hold_every_record_and_are_not_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +72,7 @@ def test_parts_hold_every_record_and_are_not_too_many(
     result, digest = cut(PAGES, source, 10)
     assert [part.records for part in result] == [10, 10, 5]
     assert digest == manifest_digest(source)
-    assert [each for part in result for each in read(PAGES, source, part.content)] == list(read_pages(source))
+    assert read_back(PAGES, source, result) == list(read_pages(source))
     monkeypatch.setattr(stages, "MOST_PARTS", 2)
     with pytest.raises(ManifestError, match="--part-records 20 or more"):
         cut(PAGES, source, 10)
@@ -80,9 +84,7 @@ def test_folders_are_cut_too(tmp_path: Path) -> None:
     for alias, records in ((IMAGES, read_photos), (PAGES, read_pages)):
         result, _ = cut(alias, tmp_path, 2)
         assert [part.records for part in result] == [2, 2, 1]
-        assert [each for part in result for each in read(alias, tmp_path, part.content)] == list(
-            records(tmp_path)
-        )
+        assert read_back(alias, tmp_path, result) == list(records(tmp_path))
 
 
 def prepared(source: Path, part: Part) -> list[Any]:

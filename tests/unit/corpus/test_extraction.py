@@ -28,34 +28,28 @@ HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</tit
 <footer>© Lindvik Library. Privacy.</footer></body></html>"""
 
 
-def page_of(
-    content: str | bytes, form: PageFormat = PageFormat.HTML, url: str = "https://a.example/b"
-) -> Page:
-    return read_page(PageRecord("line 1", content, form, url))
+def page_of(content: str | bytes, form: PageFormat = PageFormat.HTML, url: str = "https://a.example") -> Page:
+    return read_page(PageRecord("line 1", content, form, url, fallback_url="" if url else "file:a/x.html"))
 
 
 def text_of(page: Page) -> str:
     return "\n".join(line for block in page.blocks for line in block.lines)
 
 
-def test_the_main_text_stays_and_the_boilerplate_goes() -> None:
-    text = text_of(page_of(HTML))
-    assert "The Salt Road is a novel by Mira Holm, first printed in 1956." in text
-    for gone in ["cookies", "mattress", "Iron Coast", "Privacy", "Home", "tracking", "color"]:
-        assert gone not in text
-
-
-def test_table_rows_carry_their_headers() -> None:
-    blocks = {block.kind: block.lines for block in page_of(HTML).blocks}
-    assert blocks[BlockKind.TABLE] == ("Year: 1956; Pages: 312", "Year: 1971; Pages: 320")
-    assert "Language: Norwegian" in text_of(page_of(HTML))
-    assert "Paperback, 18 cm" in text_of(page_of(HTML))
-
-
-def test_the_page_names_its_url_title_and_date() -> None:
-    page = read_page(PageRecord("salt.html", HTML.encode(), PageFormat.HTML, fallback_url="file:salt.html"))
-    assert page.url == "https://library.example/salt"
-    assert page.title == "The Salt Road"
+def test_a_page_is_its_main_text_with_its_url_title_and_date() -> None:
+    page = page_of(HTML, url="")
+    assert text_of(page).splitlines() == [
+        "The Salt Road",
+        "The Salt Road is a novel by Mira Holm, first printed in 1956.",
+        "Editions",
+        "Year: 1956; Pages: 312",
+        "Year: 1971; Pages: 320",
+        "Formats",
+        "Hardback, 24 cm",
+        "Paperback, 18 cm",
+        "Language: Norwegian",
+    ]
+    assert (page.url, page.title) == ("https://library.example/salt", "The Salt Road")
     assert page.last_modified == datetime.fromisoformat("2023-04-05T10:00:00+02:00")
 
 
@@ -78,32 +72,21 @@ SITE = "Mill Handbook 2.0"
     ],
 )
 def test_a_chapter_is_titled_by_itself_and_not_by_its_site(title: str, body: str, expected: str) -> None:
-    html = (
-        f"<html><head><title>{title}</title></head><body>{body}<p>Stones grind the grain.</p></body></html>"
-    )
+    html = f"<html><head><title>{title}</title></head><body>{body}<p>Stones grind the grain.</p>"
     assert page_of(html).title == expected
 
 
 def test_manifest_overrides_the_page() -> None:
     moment = datetime(2024, 1, 1, tzinfo=UTC)
-    page = read_page(
-        PageRecord("line 1", HTML, PageFormat.HTML, "https://mirror.example/1", "Mirror", moment)
-    )
-    assert (page.url, page.title, page.last_modified) == ("https://mirror.example/1", "Mirror", moment)
+    given = ("https://mirror.example/1", "Mirror", moment)
+    page = read_page(PageRecord("line 1", HTML, PageFormat.HTML, *given))
+    assert (page.url, page.title, page.last_modified) == given
 
 
 @pytest.mark.parametrize("head", ["", '<link rel="canonical" href="javascript:alert(1)">'])
 def test_file_is_the_url_without_a_canonical_web_address(head: str) -> None:
     html = f"<html><head>{head}</head><body><p>The museum opens at nine.</p></body></html>"
-    page = read_page(PageRecord("a/x.html", html.encode(), PageFormat.HTML, fallback_url="file:a/x.html"))
-    assert page.url == "file:a/x.html"
-
-
-def test_markdown_headings_lists_and_links_are_read() -> None:
-    text = "# The mill\n\nBuilt in **1820** by\n[Ada](https://a.example).\n\n## Opening\n- Monday\n- Friday\n"
-    page = page_of(text, PageFormat.MARKDOWN)
-    assert page.title == "The mill"
-    assert passages(page) == ["Built in 1820 by Ada.\nOpening\nMonday\nFriday"]
+    assert page_of(html, url="").url == "file:a/x.html"
 
 
 MARKDOWN = """---
@@ -141,10 +124,8 @@ def test_markdown_is_read_as_what_it_stands_for() -> None:
 
 def test_front_matter_bomb_is_not_expanded() -> None:
     levels = "".join(f"x{level}: &x{level} [{f'*x{level - 1}, ' * 9}]\n" for level in range(1, 12))
-    page = page_of(
-        f"---\ntitle: The mill\nx0: &x0 [a]\n{levels}---\nIt was built in 1820 by Ada.\n", PageFormat.MARKDOWN
-    )
-    assert page.title == "The mill"
+    page = page_of(f"---\nx0: &x0 [a]\n{levels}---\n# The mill\n\nIt is old.\n", PageFormat.MARKDOWN)
+    assert (page.title, passages(page)) == ("The mill", ["It is old."])
 
 
 def test_too_long_markdown_is_refused() -> None:
@@ -153,10 +134,11 @@ def test_too_long_markdown_is_refused() -> None:
 
 
 def test_a_wrapped_line_of_plain_text_keeps_its_number() -> None:
-    page = page_of(
-        "It was sold for exactly\n450. That was much.\n\nIt boils at\n- 5 degrees.", PageFormat.TEXT
+    text = "It was sold for exactly\n450. That was much.\n\nIt boils at\n- 5 degrees."
+    assert (
+        text_of(page_of(text, PageFormat.TEXT))
+        == "It was sold for exactly 450. That was much.\nIt boils at - 5 degrees."
     )
-    assert text_of(page) == "It was sold for exactly 450. That was much.\nIt boils at - 5 degrees."
 
 
 @pytest.mark.parametrize(
@@ -206,35 +188,6 @@ def test_every_end_of_a_line_is_white_space(end: str) -> None:
     assert text_of(page_of(f"It opened{end}in 1820.".encode(), PageFormat.TEXT)) == "It opened in 1820."
 
 
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        (
-            "<tr><th rowspan=2>Year</th><th colspan=2>Pages</th></tr><tr><th>hard</th><th>soft</th></tr>"
-            "<tr><td>1956</td><td>312</td><td>320</td></tr>",
-            "Year: 1956; Pages hard: 312; Pages soft: 320",
-        ),
-        (
-            "<tr><th>Season</th><th>Day</th><th>Open</th></tr><tr><td rowspan=2>Summer</td><td>Mon</td>"
-            "<td>9</td></tr><tr><td>Tue</td><td>10</td></tr>",
-            "Season: Summer; Day: Tue; Open: 10",
-        ),
-        (
-            "<tr><th>Day</th><th>Open</th><th>Close</th></tr><tr><td>Mon</td><td colspan=2>9 to 5</td></tr>",
-            "Day: Mon; Open: 9 to 5; Close: 9 to 5",
-        ),
-        (
-            "<tr><th colspan=2>Prices</th></tr><tr><th>Who</th><th>Price</th></tr>"
-            "<tr><td>Adults</td><td>£5</td></tr>",
-            "Who: Adults; Price: £5",
-        ),
-    ],
-)
-def test_cells_that_span_are_read_in_each_row_and_column(rows: str, expected: str) -> None:
-    for page in (f"<table>{rows}</table>", f"<table>{rows}</table><p>{'The mill is old. ' * 99}</p>"):
-        assert expected in text_of(page_of(f"<html><body>{page}</body></html>")).splitlines()
-
-
 def test_spans_of_a_hostile_table_are_bounded() -> None:
     row = "<tr>" + "<td colspan=1000 rowspan=60000>x</td>" * 100 + "</tr>"
     assert len(text_of(page_of(f"<table>{row * 50}</table>"))) < 200_000
@@ -248,12 +201,10 @@ def test_spans_of_a_hostile_table_are_bounded() -> None:
         ("Mill Museum", "<div id=root>Loading…</div>", "only by scripts"),
         ("Mill Museum", "<p>You need to enable JavaScript to run this app.</p>", "only by scripts"),
         ("Page not found | Mill Museum", "<h1>Page not found</h1><p>Go to the start page.</p>", "404"),
-        ("404", "<p>Nothing here.</p>", "404"),
         ("Seite nicht gefunden", "<p>Die Seite existiert nicht.</p>", "404"),
         ("Error 404 (Not Found)!!1", "<p>That’s an error.</p>", "404"),
         ("Museum", "<h1>Whoops! We couldn't find that page</h1><p>Try the home page.</p>", "404"),
         ("Museum", "<p>Please enable cookies.</p><h1>Sorry, you have been blocked</h1>", "bot check"),
-        ("Museum", "<p>Your browser does not support JavaScript!</p>", "only by scripts"),
         ("502 Bad Gateway", "<h1>502 Bad Gateway</h1><p>nginx</p>", "error of its site"),
         ("301 Moved Permanently", "<p>The document has moved <a href=/x>here</a>.</p>", "another one"),
         ("Redirecting", "<p>If you are not redirected automatically, follow this link.</p>", "another one"),

@@ -1,19 +1,17 @@
 """A document is known by where it is from: indexing again replaces it, and sources are kept apart."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from chassis.errors import CollectionConflict
-from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos
+from corpus.ingest import IngestOptions, IngestReport, ingest_photos
 from corpus.items import PageItem, PhotoItem, page_items, photo_items
 from tests.live import live
-from tests.unit.corpus.test_ingest import photo_shelf, text_search
+from tests.unit.corpus.test_ingest import index_pages, photo_shelf, text_search
 
 
 def folder(path: Path, files: Mapping[str, str]) -> Path:
@@ -23,18 +21,13 @@ def folder(path: Path, files: Mapping[str, str]) -> Path:
     return path
 
 
-async def index(client: httpx.AsyncClient, source: Path, **options: Any) -> IngestReport:
-    return await ingest_pages(source, str(client.base_url), IngestOptions(**options))
-
-
 async def pages(client: httpx.AsyncClient) -> dict[str, str]:
     """The first passage of every document of the published index, by address."""
     listed = (await client.get("/v1/collections/pages/documents")).json()["documents"]
     shown = {}
-    for each in listed:
-        query = {"address": each["address"]}
-        content = (await client.get("/v1/collections/pages/document", params=query)).json()
-        shown[each["address"]] = content["passages"][0]
+    for address in (each["address"] for each in listed):
+        content = await client.get("/v1/collections/pages/document", params={"address": address})
+        shown[address] = content.json()["passages"][0]
     return shown
 
 
@@ -42,24 +35,11 @@ def counts(report: IngestReport) -> tuple[int, int, int, int]:
     return report.added, report.replaced, report.unchanged, report.removed
 
 
-@asynccontextmanager
-async def shelf(path: Path) -> AsyncIterator[httpx.AsyncClient]:
-    async with live(photo_shelf(path)) as client:
-        yield client
-
-
-def canonical(number: int) -> str:
-    link = '<link rel="canonical" href="https://museum.example/">'
-    return (
-        f"<html><head>{link}</head><body><h1>Room {number}</h1><p>It has {number}0 clocks.</p></body></html>"
-    )
-
-
 async def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
     one = folder(tmp_path / "one", {"README.md": "Elm Hall has 14 rooms.", "sub/README.md": "The annex."})
     other = folder(tmp_path / "other", {"README.md": "Oak Hall has 22 rooms."})
     async with text_search(tmp_path) as client:
-        reports = [await index(client, one), await index(client, other), await index(client, one)]
+        reports = [await index_pages(client, each) for each in (one, other, one)]
         held = await pages(client)
     assert [counts(each) for each in reports] == [(2, 0, 0, 0), (1, 0, 0, 0), (0, 0, 2, 0)]
     assert held == {
@@ -69,33 +49,23 @@ async def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path
     }
 
 
-async def test_a_page_file_has_the_address_that_it_has_in_its_folder(tmp_path: Path) -> None:
-    docs = folder(tmp_path / "docs", {"a.md": "Open until six.", "b.md": "Closed on Monday."})
-    async with text_search(tmp_path) as client:
-        await index(client, docs)
-        folder(docs, {"a.md": "Open until nine."})
-        report = await index(client, docs / "a.md")
-        held = await pages(client)
-    assert counts(report) == (0, 1, 0, 0)
-    assert held == {"file:docs/a.md": "Open until nine.", "file:docs/b.md": "Closed on Monday."}
-
-
 async def test_another_folder_of_the_same_name_is_refused_unless_it_is_named(tmp_path: Path) -> None:
     first = folder(tmp_path / "x" / "docs", {"a.md": "The mill."})
     second = folder(tmp_path / "y" / "docs", {"a.md": "The pond."})
     async with text_search(tmp_path) as client:
-        await index(client, first)
+        await index_pages(client, first)
         with pytest.raises(CollectionConflict, match="--name"):
-            await index(client, second)
+            await index_pages(client, second)
         assert await pages(client) == {"file:docs/a.md": "The mill."}
-        await index(client, second, name="pond/docs")
+        await index_pages(client, second, name="pond/docs")
         assert set(await pages(client)) == {"file:docs/a.md", "file:pond/docs/a.md"}
-        await index(client, second, name="docs")
+        await index_pages(client, second, name="docs")
         assert (await pages(client))["file:docs/a.md"] == "The pond."
 
 
 def test_a_canonical_link_that_files_share_is_not_their_url(tmp_path: Path) -> None:
-    rooms = folder(tmp_path / "rooms", {f"{number}.html": canonical(number) for number in range(1, 4)})
+    html = '<html><head><link rel=canonical href="https://museum.example/"></head><p>It has {}0 clocks.</p>'
+    rooms = folder(tmp_path / "rooms", {f"{number}.html": html.format(number) for number in range(1, 4)})
     items = [each for each in page_items(rooms) if isinstance(each, PageItem)]
     assert [each.chunks[0].url for each in items] == [f"file:rooms/{number}.html" for number in (1, 2, 3)]
     (rooms / "2.html").unlink()
@@ -109,14 +79,14 @@ async def test_sync_removes_what_is_gone_and_nothing_of_other_sources(tmp_path: 
     docs = folder(tmp_path / "docs", {"a.md": "The mill.", "b.md": "The pond.", "c.md": "The well."})
     other = folder(tmp_path / "other", {"a.md": "The weir."})
     async with text_search(tmp_path) as client:
-        await index(client, other)
-        await index(client, docs)
+        await index_pages(client, other)
+        await index_pages(client, docs)
         (docs / "b.md").unlink()
         (docs / "c.md").write_bytes(b"")  # it cannot be read now, and is not gone
-        first = await index(client, docs)
+        first = await index_pages(client, docs)
         assert len(await pages(client)) == 4
-        synced = await index(client, docs, sync=True)
-        again = await index(client, docs, sync=True)
+        synced = await index_pages(client, docs, sync=True)
+        again = await index_pages(client, docs, sync=True)
         held = await pages(client)
     assert [counts(each) for each in (first, synced, again)] == [(0, 0, 1, 0), (0, 0, 1, 1), (0, 0, 1, 0)]
     assert set(held) == {"file:docs/a.md", "file:docs/c.md", "file:other/a.md"}
@@ -126,11 +96,11 @@ async def test_what_lies_in_an_indexed_folder_keeps_its_address_there(tmp_path: 
     files = {"a.md": "The mill.", "visit/b.md": "Open until six.", "visit/c.md": "Closed on Monday."}
     docs = folder(tmp_path / "docs", files)
     async with text_search(tmp_path) as client:
-        await index(client, docs)
+        await index_pages(client, docs)
         folder(docs, {"visit/b.md": "Open until nine."})
         (docs / "visit" / "c.md").unlink()
-        alone = await index(client, docs / "visit" / "b.md")
-        inside = await index(client, docs / "visit", sync=True)
+        alone = await index_pages(client, docs / "visit" / "b.md")
+        inside = await index_pages(client, docs / "visit", sync=True)
         held = await pages(client)
     assert [counts(each) for each in (alone, inside)] == [(0, 1, 0, 0), (0, 0, 1, 1)]
     assert held == {"file:docs/a.md": "The mill.", "file:docs/visit/b.md": "Open until nine."}
@@ -139,15 +109,15 @@ async def test_what_lies_in_an_indexed_folder_keeps_its_address_there(tmp_path: 
 async def test_sync_of_one_file_removes_no_other(tmp_path: Path) -> None:
     docs = folder(tmp_path / "docs", {"a.md": "The mill.", "b.md": "The pond."})
     async with text_search(tmp_path) as client:
-        await index(client, docs)
+        await index_pages(client, docs)
         folder(docs, {"a.md": "The red mill."})
-        assert counts(await index(client, docs / "a.md", sync=True)) == (0, 1, 0, 0)
+        assert counts(await index_pages(client, docs / "a.md", sync=True)) == (0, 1, 0, 0)
         assert set(await pages(client)) == {"file:docs/a.md", "file:docs/b.md"}
 
 
 async def test_corrected_facts_of_a_photo_replace_the_old_ones(tmp_path: Path) -> None:
     photos = folder(tmp_path / "photos", {"gorm_tower.jpg": "photo", "lind_gate.jpg": "photo"})
-    async with shelf(tmp_path) as client:
+    async with live(photo_shelf(tmp_path)) as client:
         reports = []
         for height in ("330 m", "331 m", "331 m"):
             line = {"file_name": "gorm_tower.jpg", "height": height}

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import httpx
 import numpy as np
 import pytest
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, Form, Request, UploadFile
 from PIL import Image
 
 from chassis.errors import CorruptImage, DependencyUnavailable, Overloaded
@@ -44,8 +44,8 @@ async def text_search(folder: Path) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def index_pages(client: httpx.AsyncClient, source: Path, *, replace: bool = False) -> IngestReport:
-    return await ingest_pages(source, str(client.base_url), IngestOptions(replace=replace))
+async def index_pages(client: httpx.AsyncClient, source: Path, **options: Any) -> IngestReport:
+    return await ingest_pages(source, str(client.base_url), IngestOptions(**options))
 
 
 async def snippets(client: httpx.AsyncClient, query: str) -> list[str]:
@@ -66,34 +66,13 @@ async def test_each_record_is_reported_with_its_outcome(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
         for each in (source, more):
             seen = outcomes[each.stem]
-            options = IngestOptions(on_record=lambda *record, seen=seen: seen.append(record[:2]))
-            reports.append(await ingest_pages(each, str(client.base_url), options))
+            note = lambda *record, seen=seen: seen.append(record[:2])  # noqa: E731
+            reports.append(await index_pages(client, each, on_record=note))
         assert await snippets(client, "mill") == ["The mill pond.", "The mill."]
     assert sorted(outcomes["pages"]) == [("line 1", "added"), ("line 2", "rejected"), ("line 3", "rejected")]
     assert sorted(outcomes["more"]) == [("line 1", "unchanged"), ("line 2", "added")]
     assert [(each.indexed, each.unchanged) for each in reports] == [(1, 0), (1, 1)]
     assert {each.where for each in reports[0].rejected} == {"line 2", "line 3"}
-
-
-async def test_indexing_the_same_pages_again_changes_nothing(tmp_path: Path) -> None:
-    source = lines(tmp_path / "pages.jsonl", [page("a", "The mill."), page("b", "The pond.")])
-    async with text_search(tmp_path) as client:
-        await index_pages(client, source)
-        before = await versions(client)
-        again = await index_pages(client, source)
-        assert await versions(client) == before
-    assert (again.indexed, again.unchanged, again.version) == (0, 2, None)
-
-
-async def test_pages_are_added_unless_replaced(tmp_path: Path) -> None:
-    first = lines(tmp_path / "first.jsonl", [page("a", "The mill.")])
-    second = lines(tmp_path / "second.jsonl", [page("b", "The pond by the mill.")])
-    async with text_search(tmp_path) as client:
-        await index_pages(client, first)
-        await index_pages(client, second)
-        assert await snippets(client, "mill") == ["The mill.", "The pond by the mill."]
-        await index_pages(client, second, replace=True)
-        assert await snippets(client, "mill") == ["The pond by the mill."]
 
 
 async def test_a_changed_picture_never_changes_the_published_version(tmp_path: Path) -> None:
@@ -126,47 +105,40 @@ async def test_bad_manifest_leaves_the_index_unchanged(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
         await index_pages(client, lines(tmp_path / "good.jsonl", [page("a", "The mill.")]))
         before = await versions(client)
-        report = await index_pages(
-            client, lines(tmp_path / "bad.jsonl", [{**page("b", "…"), "title": "-"}, "{"]), replace=True
-        )
+        bad = lines(tmp_path / "bad.jsonl", [{**page("b", "…"), "title": "-"}, "{"])
+        report = await index_pages(client, bad, replace=True)
         assert await versions(client) == before
     assert (report.indexed, report.version) == (0, None)
     assert {each.reason for each in report.rejected} >= {"There is no text in the page."}
 
 
-async def test_a_page_of_many_passages_is_indexed_whole(tmp_path: Path) -> None:
-    text = "\n\n".join(
-        f"Paragraph {number} of the long story. " + "Words follow. " * 200 for number in range(300)
-    )
-    async with text_search(tmp_path) as client:
-        report = await index_pages(client, lines(tmp_path / "pages.jsonl", [page("long", text)]))
-        [version] = await versions(client)
-        assert "Paragraph 299" in (await snippets(client, "paragraph 299"))[0]
-    assert report.indexed == 1
-    assert version["points"] > 300
-
-
-async def test_a_page_of_many_passages_with_a_picture_is_sent_in_calls_that_the_service_takes(
+async def test_pages_with_more_passages_and_pictures_than_a_call_takes_are_indexed_whole(
     tmp_path: Path,
 ) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (512, 512, 3), np.uint8)
     Image.fromarray(noise).save(tmp_path / "noise.png")
-    text = "\n\n".join(f"Stop {number} of the harbour line. " * 60 for number in range(150))
-    source = lines(tmp_path / "pages.jsonl", [page("harbour", text) | {"image": "noise.png"}])
+    stops = "\n\n".join(f"Stop {number} of the harbour line. " * 60 for number in range(150))
+    paragraphs = "\n\n".join(
+        f"Paragraph {number} is this. " + "Words follow. " * 200 for number in range(300)
+    )
+    records = [page("harbour", stops) | {"image": "noise.png"}, page("long", paragraphs)]
     async with text_search(tmp_path) as client:
-        report = await index_pages(client, source)
+        report = await index_pages(client, lines(tmp_path / "pages.jsonl", records))
         [version] = await versions(client)
-    assert (report.added, report.rejected) == (1, ())
-    assert version["points"] > 130  # 32 MiB of JSON hold fewer of these pictures
+        assert "Paragraph 299" in (await snippets(client, "paragraph 299"))[0]
+    assert (report.added, report.rejected) == (2, ())
+    assert version["points"] > 130 + 300  # 32 MiB of JSON hold fewer of these pictures
 
 
-async def test_one_url_twice_is_one_page_and_the_second_is_named(tmp_path: Path) -> None:
+async def test_one_url_twice_is_one_page_and_indexing_it_again_changes_nothing(tmp_path: Path) -> None:
     source = lines(tmp_path / "pages.jsonl", [page("a", "The mill."), page("a", "The other mill.")])
     async with text_search(tmp_path) as client:
         report = await index_pages(client, source)
+        before = await versions(client)
         again = await index_pages(client, source)
+        assert await versions(client) == before
     assert report.rejected == (Rejected("line 2", "This URL is already at line 1."),)
-    assert (again.indexed, again.unchanged) == (0, 1)
+    assert (again.indexed, again.unchanged, again.version) == (0, 1, None)
 
 
 async def test_an_interrupted_run_continues_where_it_stopped(tmp_path: Path) -> None:
@@ -180,7 +152,7 @@ async def test_an_interrupted_run_continues_where_it_stopped(tmp_path: Path) -> 
     async with text_search(tmp_path) as client:
         await index_pages(client, lines(tmp_path / "old.jsonl", [page("old", "The old mill.")]))
         with pytest.raises((RuntimeError, ExceptionGroup)):
-            await ingest_pages(source, str(client.base_url), IngestOptions(progress=interrupt))
+            await index_pages(client, source, progress=interrupt)
         assert await snippets(client, "mill") == ["The old mill."]
         half = {each["name"]: each["points"] for each in await versions(client)}
         report = await index_pages(client, source)
@@ -192,14 +164,19 @@ async def test_an_interrupted_run_continues_where_it_stopped(tmp_path: Path) -> 
     assert whole[report.version] == 401
 
 
-async def test_a_service_that_is_not_there_is_an_error_after_some_tries(tmp_path: Path) -> None:
-    source = lines(tmp_path / "pages.jsonl", [page("a", "The mill.")])
+def patient(*pauses_s: float) -> tuple[IngestOptions, list[float]]:
+    """Options to try again after these pauses, and how long was waited."""
     waits: list[float] = []
 
     async def pause(seconds: float) -> None:
         waits.append(seconds)
 
-    options = IngestOptions(patience=Patience(pauses_s=(1.0, 2.0), pause=pause))
+    return IngestOptions(patience=Patience(pauses_s=pauses_s, pause=pause)), waits
+
+
+async def test_a_service_that_is_not_there_is_an_error_after_some_tries(tmp_path: Path) -> None:
+    source = lines(tmp_path / "pages.jsonl", [page("a", "The mill.")])
+    options, waits = patient(1.0, 2.0)
     with pytest.raises(DependencyUnavailable):
         await ingest_pages(source, "http://127.0.0.1:9", options)
     assert waits == [1.0, 2.0]
@@ -220,10 +197,7 @@ def photo_shelf(folder: Path, busy: int = 0) -> Any:
 
     @router.put("/v1/collections/{name}/images")
     async def put(
-        name: str,
-        images: Annotated[list[UploadFile], File()],
-        items: Annotated[str, Form()],
-        request: Request,
+        name: str, images: list[UploadFile], items: Annotated[str, Form()], request: Request
     ) -> Indexed:
         calls.append(len(images))
         if len(calls) <= busy:
@@ -232,16 +206,10 @@ def photo_shelf(folder: Path, busy: int = 0) -> Any:
         if b"broken" in contents:
             raise CorruptImage("The image could not be decoded.")
         written = ImageItems.model_validate_json(items).items
-        rejected = {
-            item.id: "It has no texture."
-            for item, seen in zip(written, contents, strict=True)
-            if seen == b"flat"
-        }
-        points = [
-            StoredPoint(item.id, {"look": [1.0, 0.0]}, item.model_dump())
-            for item in written
-            if item.id not in rejected
-        ]
+        flat = [item.id for item, seen in zip(written, contents, strict=True) if seen == b"flat"]
+        rejected = dict.fromkeys(flat, "It has no texture.")
+        kept = [item for item in written if item.id not in rejected]
+        points = [StoredPoint(item.id, {"look": [1.0, 0.0]}, item.model_dump()) for item in kept]
         replace_photos(request.app.state.pool.engine.store, name, points)
         return Indexed(indexed=len(points), rejected=rejected)
 
@@ -258,10 +226,7 @@ def photo_shelf(folder: Path, busy: int = 0) -> Any:
 def photos(folder: Path, contents: dict[str, bytes]) -> Path:
     for name, content in contents.items():
         (folder / f"{name}.jpg").write_bytes(content)
-    records = [
-        {"photo": f"{name}.jpg", "entity": name, "attributes": {"built_by": "[[Ada|Ada B.]]"}}
-        for name in contents
-    ]
+    records = [{"photo": f"{name}.jpg", "entity": name} for name in contents]
     return lines(folder / "images.jsonl", records)
 
 
@@ -307,12 +272,7 @@ async def test_a_folder_of_photos_is_indexed_as_a_manifest_is(tmp_path: Path) ->
 
 
 async def test_a_busy_service_is_asked_again(tmp_path: Path) -> None:
-    waits: list[float] = []
-
-    async def pause(seconds: float) -> None:
-        waits.append(seconds)
-
-    options = IngestOptions(patience=Patience(pauses_s=(0.5, 0.5), pause=pause))
+    options, waits = patient(0.5, 0.5)
     async with live(photo_shelf(tmp_path, busy=2)) as client:
         report = await ingest_photos(photos(tmp_path, {"mill": b"photo"}), str(client.base_url), options)
     assert report.indexed == 1

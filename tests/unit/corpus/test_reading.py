@@ -67,13 +67,6 @@ def test_a_document_that_harms_its_process_is_refused_and_the_next_one_is_read(
     reading._READER._readers.close()
 
 
-def test_a_page_is_the_same_behind_the_process() -> None:
-    table = b"<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
-    content = b"<title>The mill</title><h1>The mill</h1>" + table
-    page = read_page(PageRecord("mill.html", content, PageFormat.HTML, fallback_url="file:mill.html"))
-    assert (page.url, page.title, page.blocks[1].lines) == ("file:mill.html", "The mill", ("a: 1; b: 2",))
-
-
 NOBODY = "http://127.0.0.1:9"
 TEXT = [Text(50, 700, "The mill was built in 1820 by Ada, and it has four floors.")]
 
@@ -138,16 +131,13 @@ def test_a_scanned_page_is_read_with_headings_and_tables_and_keeps_its_number(oc
     assert "Day: Sunday; Open: 10:00; Close: 12:00" in text
 
 
-def test_without_ocr_the_text_is_indexed_and_the_pictures_are_named() -> None:
+def test_without_ocr_the_text_is_indexed_and_pictures_are_named_or_refused_with_what_to_do() -> None:
     item = prepare_page(record(False, True, True), NOBODY)
     assert isinstance(item, PageItem)
     assert "built in 1820" in item.chunks[0].text
     [remark] = item.remarks
     assert "page 2, 3" in remark
     assert "loreglass serve" in remark
-
-
-def test_a_scan_without_ocr_is_refused_with_what_to_do() -> None:
     with pytest.raises(NoContent, match=r"only pictures of pages.*Start the OCR service"):
         read_page(record(True), NOBODY)
 

@@ -1,6 +1,8 @@
 """Publish index versions, roll back, and change documents, over HTTP to a real text_search."""
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -9,37 +11,38 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from chassis.errors import CollectionNotFound, DependencyUnavailable, NotFound
+from chassis.errors import CollectionNotFound, DependencyUnavailable
 from chassis.http.calls import ServiceClient, http_client
 from contracts.collections import PublishAlias
-from contracts.documents import DocumentContent
 from corpus.cli import app
 from corpus.documents import DocumentIndex
-from corpus.ingest import PAGES, IngestOptions, ingest_pages
+from corpus.ingest import PAGES
 from corpus.versions import Patience, list_versions, roll_back
-from tests.unit.corpus.test_identity import folder, index, pages
-from tests.unit.corpus.test_ingest import snippets, text_search
+from tests.unit.corpus.test_identity import folder, pages
+from tests.unit.corpus.test_ingest import index_pages, snippets, text_search
 
 
 async def publish(client: httpx.AsyncClient, folder: Path, text: str) -> str:
     """An index of one page."""
     source = folder / "page.txt"
     source.write_text(text)
-    report = await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
+    report = await index_pages(client, source, replace=True)
     assert report.version is not None
     return report.version
 
 
+AT_ONCE = Patience(pauses_s=())
+
+
+@asynccontextmanager
+async def service_of(client: httpx.AsyncClient) -> AsyncIterator[ServiceClient]:
+    async with http_client() as http:
+        yield ServiceClient(http, "text_search", str(client.base_url))
+
+
 async def go_back(client: httpx.AsyncClient) -> tuple[str, str]:
-    async with http_client() as http:
-        service = ServiceClient(http, "text_search", str(client.base_url))
-        return await roll_back(service, PAGES, Patience(pauses_s=()))
-
-
-async def aliases(client: httpx.AsyncClient) -> dict[str, list[str]]:
-    async with http_client() as http:
-        service = ServiceClient(http, "text_search", str(client.base_url))
-        return {each.name: each.aliases for each in await list_versions(service, Patience(pauses_s=()))}
+    async with service_of(client) as service:
+        return await roll_back(service, PAGES, AT_ONCE)
 
 
 def docs(path: Path) -> Path:
@@ -62,30 +65,25 @@ async def test_replace_never_writes_into_the_published_version(tmp_path: Path) -
         times = source.stat()
         source.write_text("The tan mill.")
         os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
-        report = await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
+        report = await index_pages(client, source, replace=True)
         assert await snippets(client, "mill") == ["The tan mill."]
         assert await go_back(client) == (report.version, first)
         assert await snippets(client, "mill") == ["The red mill."]
 
 
-async def test_rollback_twice_restores_the_version(tmp_path: Path) -> None:
+async def test_rollback_needs_a_second_version_and_twice_restores_the_version(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
+        with pytest.raises(CollectionNotFound):
+            await go_back(client)
         first = await publish(client, tmp_path, "The red mill.")
+        with pytest.raises(CollectionNotFound):
+            await go_back(client)
+        assert await snippets(client, "mill") == ["The red mill."]
         second = await publish(client, tmp_path, "The blue mill.")
         assert await go_back(client) == (second, first)
         assert await snippets(client, "mill") == ["The red mill."]
         assert await go_back(client) == (first, second)
         assert await snippets(client, "mill") == ["The blue mill."]
-
-
-async def test_rollback_needs_a_second_version(tmp_path: Path) -> None:
-    async with text_search(tmp_path) as client:
-        with pytest.raises(CollectionNotFound):
-            await go_back(client)
-        await publish(client, tmp_path, "The red mill.")
-        with pytest.raises(CollectionNotFound):
-            await go_back(client)
-        assert await snippets(client, "mill") == ["The red mill."]
 
 
 async def test_new_version_replaces_the_rolled_back_one(tmp_path: Path) -> None:
@@ -94,7 +92,9 @@ async def test_new_version_replaces_the_rolled_back_one(tmp_path: Path) -> None:
         await publish(client, tmp_path, "The blue mill.")
         await go_back(client)
         third = await publish(client, tmp_path, "The green mill.")
-        assert await aliases(client) == {first: ["pages-previous"], third: ["pages"]}
+        async with service_of(client) as service:
+            held = {each.name: each.aliases for each in await list_versions(service, AT_ONCE)}
+        assert held == {first: ["pages-previous"], third: ["pages"]}
         assert await go_back(client) == (third, first)
 
 
@@ -173,35 +173,15 @@ async def test_broken_version_needs_replace(tmp_path: Path) -> None:
     source = tmp_path / "page.txt"
     async with text_search(tmp_path) as client:
         with pytest.raises(DependencyUnavailable, match="--replace"):
-            await ingest_pages(source, str(client.base_url), IngestOptions(patience=Patience(pauses_s=())))
-        again = await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
+            await index_pages(client, source, patience=AT_ONCE)
+        again = await index_pages(client, source, replace=True)
         assert (again.version, again.indexed) == (second, 1)
         assert await snippets(client, "mill") == ["The blue mill."]
 
 
-async def test_a_document_is_shown_as_it_is_searched(tmp_path: Path) -> None:
-    async with text_search(tmp_path) as client, http_client() as http:
-        await index(client, docs(tmp_path))
-        held = DocumentIndex(ServiceClient(http, "text_search", str(client.base_url)), "pages")
-        shown = await held.show("file:docs/mill.md")
-        listed = await held.find("POND")
-        with pytest.raises(NotFound):
-            await held.show("file:docs/none.md")
-    assert shown == DocumentContent(
-        address="file:docs/mill.md",
-        source="docs",
-        name="The mill",
-        title="The mill",
-        url="file:docs/mill.md",
-        passages=["It is red."],
-    )
-    assert ([each.address for each in listed.documents], listed.total) == (["file:docs/pond.md"], 2)
-
-
 async def test_what_is_removed_is_not_found_until_it_is_rolled_back(tmp_path: Path) -> None:
-    async with text_search(tmp_path) as client, http_client() as http:
-        await index(client, docs(tmp_path))
-        service = ServiceClient(http, "text_search", str(client.base_url))
+    async with text_search(tmp_path) as client, service_of(client) as service:
+        await index_pages(client, docs(tmp_path))
         held = DocumentIndex(service, "pages")
         removed = [await held.remove(["file:docs/mill.md", "file:docs/none.md"]) for _ in range(2)]
         assert await snippets(client, "red") == []
@@ -215,23 +195,25 @@ async def test_what_is_removed_is_not_found_until_it_is_rolled_back(tmp_path: Pa
 
 async def test_a_new_name_is_searched_and_lasts_until_the_file_changes(tmp_path: Path) -> None:
     source = docs(tmp_path)
-    async with text_search(tmp_path) as client, http_client() as http:
-        await index(client, source)
-        held = DocumentIndex(ServiceClient(http, "text_search", str(client.base_url)), "pages")
+    address = "file:docs/mill.md"
+    async with text_search(tmp_path) as client, service_of(client) as service:
+        await index_pages(client, source)
+        held = DocumentIndex(service, "pages")
         for _ in range(2):
-            renamed = await held.rename("file:docs/mill.md", "Windmill of Aldren")
-        assert (renamed.name, renamed.passages) == ("Windmill of Aldren", ["It is red."])
+            renamed = await held.rename(address, "Windmill of Aldren")
+        assert (renamed.source, renamed.url, renamed.passages) == ("docs", address, ["It is red."])
+        assert (renamed.name, renamed.title) == ("Windmill of Aldren", "Windmill of Aldren")
         assert await snippets(client, "aldren") == ["It is red."]
-        assert (await index(client, source)).unchanged == 2
+        assert (await index_pages(client, source)).unchanged == 2
         assert (await held.show("file:docs/mill.md")).name == "Windmill of Aldren"
         folder(source, {"mill.md": "# The mill\n\nIt is blue."})
-        assert (await index(client, source)).replaced == 1
+        assert (await index_pages(client, source)).replaced == 1
         assert (await held.show("file:docs/mill.md")).name == "The mill"
 
 
 async def test_a_version_that_readers_see_is_not_changed(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
-        await index(client, docs(tmp_path))
+        await index_pages(client, docs(tmp_path))
         removal = {"addresses": ["file:docs/mill.md"]}
         renaming = {"address": "file:docs/mill.md", "name": "A mill"}
         for path, body in (("remove", removal), ("rename", renaming)):
@@ -243,8 +225,8 @@ async def test_a_version_that_readers_see_is_not_changed(tmp_path: Path) -> None
 async def test_the_command_lists_shows_renames_and_removes(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
         empty = await run(client.base_url, "list", "pages")
-        await index(client, docs(tmp_path))
-        listed = await run(client.base_url, "list", "pages", "--find", "pond")
+        await index_pages(client, docs(tmp_path))
+        listed = await run(client.base_url, "list", "pages", "--find", "POND")
         shown = await run(client.base_url, "show", "pages", "file:docs/pond.md")
         renamed = await run(client.base_url, "rename", "pages", "file:docs/pond.md", "A pond")
         removed = await run(client.base_url, "remove", "pages", "file:docs/pond.md")

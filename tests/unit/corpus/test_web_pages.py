@@ -5,11 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import HtmlElement, fromstring
 
-from corpus.formats.html import read_html
 from corpus.formats.process import read_document
 from corpus.inline import spell_out
 from corpus.pages import Page, PageFormat
-from tests.unit.corpus.formats.documents import passages
 
 PROSE = "".join(
     f"<p>The valley has many mills, and the county counts them each spring; in the {place} they grind.</p>"
@@ -79,6 +77,12 @@ def test_notes_and_powers_are_told_apart_by_any_markup(html: str, expected: str)
         ("<thead><tr><td>Year<td>Level<tbody><tr><td>high<td>low", "Year: high; Level: low"),
         ("<tr><td><h2>Orm</h2><table><tr><th>Year<th>Cars<tr><td>9<td>8</table>", "Orm\nYear: 9; Cars: 8"),
         ("<tr><th>Who<th>Cars<tr style='display:none'><td>1980<td>9<tr><td>1990<td>4", "Who: 1990; Cars: 4"),
+        ("<tr><th rowspan=2>Year<th colspan=2>Pages<tr><th>hard<th>soft<tr><td>1956<td>312<td>320",
+         "Year: 1956; Pages hard: 312; Pages soft: 320"),
+        ("<tr><th>Season<th>Day<th>Open<tr><td rowspan=2>Summer<td>Mon<td>9<tr><td>Tue<td>10",
+         "Season: Summer; Day: Tue; Open: 10"),
+        ("<tr><th>Day<th>Open<th>Close<tr><td>Mon<td colspan=2>9 to 5", "Mon; Open: 9 to 5; Close: 9 to 5"),
+        ("<tr><th colspan=2>Prices<tr><th>Who<th>Price<tr><td>Adults<td>£5", "Who: Adults; Price: £5"),
     ],
 )  # fmt: skip
 def test_tables_are_read_by_what_they_are(rows: str, expected: str) -> None:
@@ -169,7 +173,10 @@ def test_a_page_of_scripts_is_read_by_its_description() -> None:
         ("- Mills\n\n  | Mill | Height |\n  |---|---|\n  | Elm | 4 m |\n", "Mills\nMill: Elm; Height: 4 m"),
         ("Opened\n: 1908\n\nSteps\n: 96\n", "Opened: 1908\nSteps: 96"),
         ("> [!NOTE]\n> It is old.\n\n:::tip\nTake bus 7.\n:::\n", "It is old.\nTake bus 7."),
-        ("## Height {#h .x}\n\nIt is old.\n", "Height\nIt is old."),
+        (
+            "## Height {#h .x}\n\nIt was *built* by\n[Ada](https://a.example).\n",
+            "Height\nIt was built by Ada.",
+        ),
         ("```sh\n[[ -f a ]] && echo x^2^\n```\n", "[[ -f a ]] && echo x^2^"),
     ],
 )
@@ -177,17 +184,9 @@ def test_markdown_of_other_writers_is_read(markdown: str, expected: str) -> None
     assert text(read_document(PageFormat.MARKDOWN, markdown.encode())) == expected
 
 
-LONG_PROSE = "".join(
-    f"<p>The valley has many mills, and the county counts them in spring; paragraph {n} tells of it.</p>"
-    for n in range(20)
-)
 TEASERS = "".join(
     f"<h3><a href=/{n}>A storm of year {n}</a></h3><p>It rained for days in 999.</p>" for n in range(4)
 )
-
-
-def shown(body: str) -> str:
-    return "\n".join(passages(read_html(f"<html><body>{body}</body></html>".encode())))
 
 
 @pytest.mark.parametrize(
@@ -206,10 +205,8 @@ def shown(body: str) -> str:
     ],
 )
 def test_sections_beside_the_text_stay(page: str) -> None:
-    text = shown(page.format(prose=LONG_PROSE))
-    assert "8 to 14" in text
-    assert "to 12" in text
-    assert "paragraph 19" in text
+    shown = text(read(page.format(prose=PROSE * 2)))
+    assert all(words in shown for words in ("8 to 14", "to 12", "the ports they"))
 
 
 @pytest.mark.parametrize(
@@ -227,14 +224,14 @@ def test_sections_beside_the_text_stay(page: str) -> None:
     ],
 )
 def test_other_matter_beside_the_text_goes(beside: str) -> None:
-    for page in (f"<div><div>{LONG_PROSE}</div>{beside}</div>", f"<main>{LONG_PROSE}</main>{beside}"):
-        text = shown(page)
-        assert "999" not in text
-        assert "paragraph 19" in text
+    for page in (f"<div><div>{PROSE * 2}</div>{beside}</div>", f"<main>{PROSE * 2}</main>{beside}"):
+        shown = text(read(page))
+        assert "999" not in shown
+        assert "the ports they" in shown
 
 
 def test_many_controls_are_taken_out_in_one_pass() -> None:
-    assert "yyy" in shown("<button>x</button>y" * 20_000)
+    assert "yyy" in text(read("<button>x</button>y" * 20_000))
 
 
 def text_of(markup: str) -> str:
@@ -247,7 +244,6 @@ def text_of(markup: str) -> str:
     ("markup", "text"),
     [
         ("The dam is 112<sup>1</sup> m high", "The dam is 112 m high"),
-        ("finished in 1954<sup>2</sup> after", "finished in 1954 after"),
         ("3 × 10<sup>7</sup> m<sup>3</sup> of water", "3 × 10⁷ m³ of water"),
         ("10<sup>−3</sup> s", "10⁻³ s"),
         ("9.8 m s<sup>-2</sup>", "9.8 m s⁻²"),
@@ -255,7 +251,6 @@ def text_of(markup: str) -> str:
         ("covers 8<sup>1</sup>/<sub>2</sub> km<sup>2</sup>", "covers 8 1/2 km²"),
         ("<sup>3</sup>/<sub>4</sub> of it", "3/4 of it"),
         ('420<a href="#n3"><sup>3</sup></a> families', "420 families"),
-        ('420<sup class="reference"><a href="#n">[3]</a></sup> families', "420 families"),
         ("in the county.<sup>12</sup> Then", "in the county. Then"),
         ("88<sup>a</sup>", "88"),
         ("the museum<sup>*</sup> opens", "the museum opens"),
@@ -265,7 +260,6 @@ def text_of(markup: str) -> str:
         ("a density of 920 kg/m<sup>3</sup>", "a density of 920 kg/m³"),
         ("a floor of 300 ft<sup>2</sup>", "a floor of 300 ft²"),
         ("made in the UK<sup>2</sup> and sold", "made in the UK and sold"),
-        ("the dam<sup>3</sup> holds", "the dam holds"),
         ("an outer <sup>a <sup>12</sup></sup> word", "an outer a 12 word"),
     ],
 )

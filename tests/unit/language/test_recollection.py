@@ -18,7 +18,6 @@ NOW = datetime(2026, 11, 27, 15, 30, tzinfo=UTC)
         ("Tell me where I saw a bicycle", {"bicycl"}),
         ("Have I seen this before?", set()),
         ("What was that sign this morning?", set()),
-        ("What did that notice say yesterday?", set()),
         ("What was the menu I’ve looked at about?", set()),
         ("Do you remember the poster with the soup?", {"soup"}),
         ("What was the last thing I saw?", set()),
@@ -34,9 +33,7 @@ def test_a_question_about_the_past_is_recognised(question: str, stems: set[str])
     "question",
     [
         "What is this?",
-        "What do I see?",
         "I see a bird, what is it?",
-        "Can I read this?",
         "What was that?",
         "What was the weather yesterday?",
         "Who wrote the book I saw this morning?",
@@ -61,7 +58,6 @@ def test_this_and_it_mean_the_new_photo() -> None:
     ("time", "since", "until"),
     [
         ("this morning", "2026-11-27 00:00", "2026-11-27 12:00"),
-        ("today", "2026-11-27 00:00", "2026-11-28 00:00"),
         ("earlier today", "2026-11-27 00:00", "2026-11-28 00:00"),
         ("yesterday", "2026-11-26 00:00", "2026-11-27 00:00"),
         ("yesterday afternoon", "2026-11-26 12:00", "2026-11-26 18:00"),

@@ -60,13 +60,9 @@ def test_a_word_document_keeps_its_structure() -> None:
 def test_raised_figures_are_powers_or_notes_in_word() -> None:
     def fill(document: Any) -> None:
         paragraph = document.add_paragraph("The dam is 112")
-        for text, raised in (
-            ("1", True),
-            (" m high and holds 5 m", False),
-            ("3", True),
-            (" of water.", False),
-        ):
-            paragraph.add_run(text).font.superscript = raised or None
+        for raised, text in (("1", " m high and holds 5 m"), ("3", " of water.")):
+            paragraph.add_run(raised).font.superscript = True
+            paragraph.add_run(text)
 
     assert shown(word(fill)) == ["The dam is 112 m high and holds 5 m³ of water."]
 
@@ -95,10 +91,8 @@ BODY = "<w:document xmlns:w='urn:w' xmlns:mc='urn:mc'><w:body>{}</w:body></w:doc
     ],
 )
 def test_no_text_of_a_word_document_is_lost_or_doubled(body: str, expected: list[str]) -> None:
-    relation = (
-        '<Relationships><Relationship Id="n" Type="x/footnotes" Target="footnotes.xml"/></Relationships>'
-    )
     note = f"<w:p>{run('In 1990.', NOTE)}</w:p>"
+    relation = '<R><Relationship Id="n" Type="x/footnotes" Target="footnotes.xml"/></R>'
     files: dict[str, str | bytes] = {
         "word/document.xml": BODY.format(body),
         "word/_rels/document.xml.rels": relation,
@@ -196,10 +190,7 @@ def test_slides_carry_their_number_tables_and_notes() -> None:
     ]
 
 
-OFFICE = [PageFormat.DOCX, PageFormat.XLSX, PageFormat.PPTX]
-
-
-@pytest.mark.parametrize("page_format", OFFICE)
+@pytest.mark.parametrize("page_format", [PageFormat.DOCX, PageFormat.XLSX, PageFormat.PPTX])
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -221,11 +212,7 @@ def test_a_sheet_with_cells_at_its_far_ends_is_read() -> None:
     merged = "<mergeCells><mergeCell ref='A1:XFD1048576'/></mergeCells>"
     book = "<workbook xmlns:r='urn:r'><sheets><sheet name='A' r:id='a'/></sheets></workbook>"
     relations = '<R><Relationship Id="a" Type="x/worksheet" Target="sheet.xml"/></R>'
-    content = zipped(
-        {
-            "xl/workbook.xml": book,
-            "xl/_rels/workbook.xml.rels": relations,
-            "xl/sheet.xml": f"<worksheet><sheetData>{cells}</sheetData>{merged}</worksheet>",
-        }
-    )
+    sheet = f"<worksheet><sheetData>{cells}</sheetData>{merged}</worksheet>"
+    files: dict[str, str | bytes] = {"xl/workbook.xml": book, "xl/sheet.xml": sheet}
+    content = zipped(files | {"xl/_rels/workbook.xml.rels": relations})
     assert lines_of(PageFormat.XLSX, content) == ["1: 1", "1: 2"]

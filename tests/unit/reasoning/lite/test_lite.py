@@ -1,28 +1,157 @@
 """The lite reasoner: which thing is meant, what is searched, and what is said without a reader's help."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 import pytest
 
-from chassis.errors import DependencyUnavailable, Overloaded
-from contracts.answer import Reason
+from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
+from chassis.resilience.deadlines import Deadline
+from contracts.answer import CitationKind, Reason, Route
+from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
+from gateway.clients.conversion import read_request, readings
 from gateway.reasoning.lite.question import About, needs_photo, parse_question, search_queries
-from gateway.state import Entity, PhotoText, Query, TextLine
-from tests.unit.reasoning.lite.desk import (
-    BASILICA,
-    WordReader,
-    answered,
-    ask,
-    drafted,
-    page,
-    selected,
-    sign,
-    thing,
-    turn,
+from gateway.reasoning.lite.reasoner import LiteReasoner
+from gateway.state import (
+    Context,
+    Draft,
+    Entity,
+    Evidence,
+    GenerationBudget,
+    Photo,
+    PhotoText,
+    Query,
+    Reading,
+    Reply,
+    TextLine,
+    ToRead,
+    Turn,
+    photo_evidence,
 )
+from language.sentences import Sentence, sentences
+from language.words import content_stems
+
+PHOTO = Photo(b"jpeg", 960, 1280, "digest")
+BASILICA = "Basilica of Saint Odile"
+MINUTE = Deadline.after_ms(60_000)
+
+
+@dataclass
+class WordReader:
+    """Answers with the sentence that shares most words with the question; how many is its probability.
+
+    It takes and gives the contract's own messages: nothing reaches it that a service would refuse.
+    """
+
+    error: LoreglassError | None = None
+    requests: list[ReadRequest] = field(default_factory=list)
+
+    async def __call__(
+        self,
+        question: str,
+        passages: Sequence[ToRead],
+        subject: str | None,
+        deadline: Deadline,
+    ) -> tuple[Reading, ...]:
+        request = read_request(question, passages, subject)
+        self.requests.append(request)
+        if self.error is not None:
+            raise self.error
+        results = [
+            _answer(request, index, passage, sentence)
+            for index, passage in enumerate(request.passages)
+            for sentence in sentences(passage.text)
+        ]
+        best = sorted((each for each in results if each.probability), key=lambda each: -each.probability)[:1]
+        return readings(ReadReply(model="words", answers=best), request.passages)
+
+
+def _answer(request: ReadRequest, index: int, passage: ReadPassage, sentence: Sentence) -> ReadAnswer:
+    wanted = content_stems(f"{request.question} {request.subject or ''}")
+    shared = wanted & content_stems(f"{passage.title} {sentence.text}")
+    span = TextSpan(start=sentence.start, end=sentence.end, text=sentence.text)
+    return ReadAnswer(
+        passage_index=index,
+        span=span,
+        sentence=span,
+        spoken=sentence.text,
+        probability=round(0.9 * len(shared) / len(wanted), 4),
+    )
+
+
+def ask(question: str, *history: Turn, photo: bool = True, new: bool | None = None) -> Query:
+    """A question about a photo, after the given turns; the photo is new where there are none."""
+    return Query(question, PHOTO if photo else None, not history if new is None else new, tuple(history))
+
+
+def sign(*texts: str) -> PhotoText:
+    """Lines of one size below each other, as on a sign that fills the photo."""
+    tops = [0.1 + 0.08 * row for row in range(len(texts))]
+    return PhotoText(
+        tuple(
+            TextLine(text, 0.98, (0.2, top, 0.7, top + 0.06)) for text, top in zip(texts, tops, strict=True)
+        )
+    )
+
+
+def thing(name: str, probability: float = 0.95, **attributes: str) -> Entity:
+    """A candidate of image search."""
+    return Entity(name, probability, tuple(attributes.items()))
+
+
+def page(text: str, title: str = "") -> Evidence:
+    """A chunk of a page."""
+    return Evidence(text, title, "https://pages.example/1", CitationKind.PAGE, 0.8)
+
+
+def known(entity: Entity) -> tuple[Evidence, ...]:
+    """The sentences of its attributes."""
+    return tuple(
+        Evidence(
+            f"The {key} of {entity.name} is {value}.", entity.name, "", CitationKind.IMAGE, 0.9, entity.name
+        )
+        for key, value in entity.attributes
+    )
+
+
+async def drafted(question: Query, printed: PhotoText | None = None) -> Draft:
+    """The first look."""
+
+    async def read() -> PhotoText:
+        return printed or PhotoText()
+
+    return await LiteReasoner(WordReader()).draft(question, None, read, MINUTE)
+
+
+async def selected(question: Query, *candidates: Entity, printed: PhotoText | None = None) -> Entity | None:
+    """The thing that the question is about."""
+    draft, reasoner = await drafted(question, printed), LiteReasoner(WordReader())
+    return await reasoner.select_entity(question, draft, candidates, printed or PhotoText(), MINUTE)
+
+
+async def answered(
+    question: Query,
+    *evidence: Evidence,
+    entity: Entity | None = None,
+    printed: PhotoText | None = None,
+    reader: WordReader | None = None,
+) -> Reply:
+    """The answer from the evidence, the attributes of `entity` and the print; its quotes stand in them."""
+    shown = printed or PhotoText()
+    pieces = (*(known(entity) if entity else ()), *evidence, *photo_evidence(shown))
+    context = Context(Route.RAG, entity, shown, pieces)
+    draft = await drafted(question, printed)
+    reply = await LiteReasoner(reader or WordReader()).answer(
+        question, draft, context, GenerationBudget(), MINUTE
+    )
+    assert all(quote.text in pieces[quote.index].text for quote in reply.quotes)
+    return reply
+
 
 CHURCH = thing(BASILICA, 0.97, country="France", architect="Jean Morel")
 NOVEL = thing("The Glass Harbour", 0.95, author="Ines Valdern", pages="288 pages")
 CATHEDRAL = ("St Paul's Cathedral", "Christopher Wren")
-WREN = turn("Who designed St Paul's Cathedral?", "Christopher Wren designed St Paul's Cathedral.")
+WREN = Turn("Who designed St Paul's Cathedral?", "Christopher Wren designed St Paul's Cathedral.", False)
 
 
 @pytest.mark.parametrize(
@@ -32,11 +161,7 @@ WREN = turn("Who designed St Paul's Cathedral?", "Christopher Wren designed St P
         (ask("Height?"), About.VIEW, ()),
         (ask("When was the Great Mosque of Kairouan built?"), About.NAMED, ("Great Mosque of Kairouan",)),
         (ask("How tall is Monte Rosa?", photo=False), About.NAMED, ("Monte Rosa",)),
-        (
-            ask("when was it built?", WREN, photo=False),
-            About.SPOKEN,
-            ("St Paul's Cathedral", "Christopher Wren"),
-        ),
+        (ask("when was it built?", WREN, photo=False), About.SPOKEN, CATHEDRAL),
         (ask("What is a flying buttress?", photo=False), About.OTHER, ()),
         (ask("who designed it?", WREN, new=True), About.VIEW, ()),
         (ask("who put the book I'm holding into English?"), About.VIEW, ("English",)),
@@ -117,10 +242,8 @@ async def test_a_candidate_that_large_print_contradicts_is_not_meant() -> None:
     [
         "What is this?",
         "What church is this?",
-        "What is this called?",
         "Which building is that over there?",
         "What landmark am I looking at?",
-        "Can you tell me what this is?",
         "Do you know which place this is?",
     ],
 )
@@ -135,7 +258,6 @@ async def test_the_name_is_said_without_reading(question: str) -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        "What colour is this?",
         "What city is this in?",
         "What is this made of?",
         "What does this cost?",
@@ -202,14 +324,9 @@ async def test_what_cannot_be_read_says_why() -> None:
     unseen = await answered(ask("Who wrote this?", photo=False))
     nothing = await answered(ask("Who wrote this?"), entity=NOVEL, reader=WordReader(Overloaded()))
     away = await answered(ask("Who wrote this?"), entity=NOVEL, reader=WordReader(DependencyUnavailable()))
-    replies = (foreign, unseen, nothing, away)
-    assert [reply.answer for reply in replies] == [None] * 4
-    assert [reply.reason for reply in replies] == [
-        Reason.LANGUAGE,
-        Reason.NEEDS_PHOTO,
-        Reason.OVERLOADED,
-        Reason.UNAVAILABLE,
-    ]
+    reasons = (Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.OVERLOADED, Reason.UNAVAILABLE)
+    for reply, reason in zip((foreign, unseen, nothing, away), reasons, strict=True):
+        assert (reply.answer, reply.reason) == (None, reason)
 
 
 async def test_a_draft_answers_from_print_and_says_what_to_look_up() -> None:
