@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.contract.agreement import PACKAGE, PROTO_ONLY, disagreements, read_contracts, read_image
 from tests.contract.buf_tool import PROTO, PUBLISHED, Image, buf, built_image
 
@@ -58,16 +60,15 @@ def test_each_rpc_names_its_http_method_and_path() -> None:
     assert unnamed == []
 
 
-def test_the_proto_files_pass_buf_lint() -> None:
-    linted = buf("lint", str(PROTO))
-    assert linted.returncode == 0, linted.stdout + linted.stderr
-
-
-def test_the_proto_files_are_formatted() -> None:
-    formatted = buf("format", str(PROTO), "--diff", "--exit-code")
-    assert formatted.returncode == 0, formatted.stdout + formatted.stderr
-
-
-def test_the_proto_files_break_nothing_that_was_published() -> None:
-    compared = buf("breaking", str(PROTO), "--against", str(PUBLISHED))
-    assert compared.returncode == 0, compared.stdout + compared.stderr
+@pytest.mark.parametrize(
+    "check",
+    [
+        ("lint", str(PROTO)),
+        ("format", str(PROTO), "--diff", "--exit-code"),
+        ("breaking", str(PROTO), "--against", str(PUBLISHED)),
+    ],
+    ids=lambda check: check[0],
+)
+def test_the_proto_files_are_clean_and_break_nothing_that_was_published(check: tuple[str, ...]) -> None:
+    checked = buf(*check)
+    assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,6 +50,14 @@ def either_clip(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     from tests.models.tiny_clip import tiny_clip
 
     return tiny_clip(tmp_path_factory.mktemp("clip"), request.param)
+
+
+@pytest.fixture(scope="session")
+def blip2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny BLIP-2."""
+    from tests.models.tiny_blip2 import tiny_blip2
+
+    return tiny_blip2(tmp_path_factory.mktemp("blip2"))
 
 
 @pytest.fixture

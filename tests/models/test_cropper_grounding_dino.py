@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import torch
 from transformers import (
@@ -16,6 +15,7 @@ from transformers import (
 )
 
 from chassis.accelerator import Accelerator
+from chassis.rgb import RGB
 from chassis.startup import CannotStart
 from services.cropper.app import create_app
 from services.cropper.engines.detector import Boxes, GroundingDinoDetector, Sight
@@ -24,8 +24,6 @@ from services.cropper.settings import CropperSettings, Engine
 from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_gdino import tiny_gdino
-
-RGB = npt.NDArray[np.uint8]
 
 CPU = Accelerator("cpu", "float32")
 EVERYTHING = DetectionOptions(box_threshold=0.0, text_threshold=0.0, most_overlap=1.0)
@@ -46,29 +44,19 @@ def noise(height: int, width: int, seed: int = 0) -> RGB:
     return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
 
 
-class Reference:
-    """transformers' class and processor, called as its documentation says."""
-
-    def __init__(self, folder: Path) -> None:
-        self.model: Any = GroundingDinoForObjectDetection.from_pretrained(folder).eval()
-        self.processor: Any = GroundingDinoProcessor(
-            GroundingDinoImageProcessorPil.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-        )
-
-    def detect(self, photo: RGB, labels: Sequence[str], canvas: tuple[int, int]) -> dict[str, Any]:
-        pad = {"height": canvas[0], "width": canvas[1]}
-        inputs = self.processor(images=photo, text=[list(labels)], pad_size=pad, return_tensors="pt")
-        with torch.no_grad():
-            output = self.model(**inputs)
-        results: list[dict[str, Any]] = self.processor.post_process_grounded_object_detection(
-            output, threshold=0.0, text_threshold=0.3, target_sizes=[photo.shape[:2]]
-        )
-        return results[0]
-
-
-@pytest.fixture(scope="session")
-def reference(folder: Path) -> Reference:
-    return Reference(folder)
+def direct(folder: Path, photo: RGB, canvas: tuple[int, int]) -> dict[str, Any]:
+    """What transformers' class and processor detect, called as its documentation says."""
+    model: Any = GroundingDinoForObjectDetection.from_pretrained(folder).eval()
+    pictures = GroundingDinoImageProcessorPil.from_pretrained(folder)
+    processor: Any = GroundingDinoProcessor(pictures, AutoTokenizer.from_pretrained(folder))
+    pad = {"height": canvas[0], "width": canvas[1]}
+    inputs = processor(images=photo, text=[LABELS], pad_size=pad, return_tensors="pt")
+    with torch.no_grad():
+        output = model(**inputs)
+    results: list[dict[str, Any]] = processor.post_process_grounded_object_detection(
+        output, threshold=0.0, text_threshold=0.3, target_sizes=[photo.shape[:2]]
+    )
+    return results[0]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +69,7 @@ def reference(folder: Path) -> Reference:
 )
 def test_boxes_and_scores_are_those_of_transformers(
     detector: GroundingDinoDetector,
-    reference: Reference,
+    folder: Path,
     parity: Parity,
     height: int,
     width: int,
@@ -91,7 +79,7 @@ def test_boxes_and_scores_are_those_of_transformers(
     photo = noise(height, width)
     (prompt,) = detector.prompts.write(LABELS, 6)
     (seen,) = detector.forward([Sight(detector.prepare(photo), prompt.token_ids)])
-    expected = reference.detect(photo, LABELS, canvas)
+    expected = direct(folder, photo, canvas)
     corners = seen.corners * np.array([width, height, width, height], np.float32)
     boxes = float(np.abs(corners - expected["boxes"].numpy()).max()) / max(width, height)
     scores = float(np.abs(seen.scores.max(axis=1) - expected["scores"].numpy()).max())
@@ -173,26 +161,19 @@ def test_bfloat16_computes_but_coordinates_stay_exact(folder: Path) -> None:
 
 
 async def test_the_service_does_not_start_with_a_wrong_folder(tmp_path: Path) -> None:
+    settings = CropperSettings(port=0, engine=Engine.GROUNDING_DINO, model=str(tmp_path), device="cpu")
     with pytest.raises(CannotStart, match=r"could not start: .*'grounding-dino' is needed"):
-        async with live(create_app(settings(tmp_path))):
+        async with live(create_app(settings)):
             pass
 
 
-def settings(folder: Path, **changes: Any) -> CropperSettings:
-    return CropperSettings(port=0, engine=Engine.GROUNDING_DINO, model=str(folder), device="cpu", **changes)
-
-
-def scripted(*boxes: tuple[int, tuple[float, float, float, float], float]) -> Any:
-    """A forward pass with known results: (prompt, corners as fractions, score of its first token)."""
+def scripted(*boxes: tuple[tuple[float, float, float, float], float]) -> Any:
+    """A forward pass with known results: corners as fractions, and the score of the first token."""
 
     def forward(sights: Sequence[Sight]) -> list[Boxes]:
-        results = []
-        for place, sight in enumerate(sights):
-            own = [(corners, score) for prompt, corners, score in boxes if prompt == place]
-            scores = np.zeros((len(own), len(sight.token_ids)), np.float32)
-            scores[:, 1] = [score for _, score in own]
-            results.append(Boxes(np.array([c for c, _ in own], np.float32).reshape(-1, 4), scores))
-        return results
+        scores = np.zeros((len(boxes), len(sights[0].token_ids)), np.float32)
+        scores[:, 1] = [score for _, score in boxes]
+        return [Boxes(np.array([corners for corners, _ in boxes], np.float32), scores)]
 
     return forward
 
@@ -200,9 +181,17 @@ def scripted(*boxes: tuple[int, tuple[float, float, float, float], float]) -> An
 PAIRS = DetectionOptions(group_size=1)
 
 
-def test_small_and_cut_regions_come_last(detector: GroundingDinoDetector) -> None:
+def test_small_and_cut_regions_come_last_and_low_scores_and_nan_are_dropped(
+    detector: GroundingDinoDetector,
+) -> None:
+    nan = float("nan")
     forward = scripted(
-        (0, (-0.1, 0.2, 0.5, 0.8), 0.95), (0, (0.6, 0.6, 0.7, 0.7), 0.9), (0, (0.3, 0.3, 0.8, 0.8), 0.45)
+        ((-0.1, 0.2, 0.5, 0.8), 0.95),
+        ((0.6, 0.6, 0.7, 0.7), 0.9),
+        ((0.3, 0.3, 0.8, 0.8), 0.45),
+        ((0.1, 0.2, 0.5, 0.8), 0.4),
+        ((nan, 0.2, 0.5, 0.8), 0.9),
+        ((0.2, 0.2, 0.5, 0.8), nan),
     )
     regions = GroundingDinoCropper(detector, forward, PAIRS).crop(noise(300, 400), ["cat"], 5)
     flags = [(region.small, region.touches_edge) for region in regions]
@@ -211,18 +200,10 @@ def test_small_and_cut_regions_come_last(detector: GroundingDinoDetector) -> Non
     assert regions[1].corners[0] == pytest.approx((0, 60))
 
 
-def test_low_scores_and_nan_are_dropped(detector: GroundingDinoDetector) -> None:
-    nan = float("nan")
-    forward = scripted(
-        (0, (0.1, 0.2, 0.5, 0.8), 0.4), (0, (nan, 0.2, 0.5, 0.8), 0.9), (0, (0.2, 0.2, 0.5, 0.8), nan)
-    )
-    assert GroundingDinoCropper(detector, forward, PAIRS).crop(noise(300, 400), ["car"], 5) == []
-
-
 def test_crop_is_cut_and_scaled(detector: GroundingDinoDetector) -> None:
     photo = np.zeros((1600, 2400, 3), np.uint8)
     photo[400:1200, 300:2100] = (200, 30, 30)
-    forward = scripted((0, (0.125, 0.25, 0.875, 0.75), 0.9))
+    forward = scripted(((0.125, 0.25, 0.875, 0.75), 0.9))
     (region,) = GroundingDinoCropper(detector, forward, PAIRS).crop(photo, ["car"], 1)
     assert region.crop.shape == (455, 1024, 3)
     assert (region.crop == (200, 30, 30)).all()

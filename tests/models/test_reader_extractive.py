@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,16 @@ from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
 from services.reader.app import create_app
-from services.reader.engine import Answer, Passage, PassageKind, Query
+from services.reader.engine import Answer, Passage, PassageKind, Query, Span
 from services.reader.engines.extractive import ExtractiveReader, ReadingOptions, uncalibrated
 from services.reader.engines.windows import Logits, QuestionAnsweringModel, Window, WindowLimits
 from services.reader.settings import ReaderSettings
 from tests.live import live
+from tests.models.conftest import Parity
 from tests.models.tiny_bge import tiny_bge
 from tests.models.tiny_reader import POSITIONS, tiny_reader, tiny_roberta_reader
 
 CPU = Accelerator("cpu", "float32")
-Parity = Callable[..., None]
 QUESTION = "Who built the red tower?"
 TEXTS = [
     "The red tower 7 was built by Ada in 1907. It is not a book! Is it a dog?",
@@ -31,6 +31,7 @@ TEXTS = [
     "a dog or a book, " * 40 + "the tower was built in 1931 by Émile 🗼 Núñez.",
     "No 🐕 is a tower; “Ada” built it — in 1907.\nRED TOWER\nOpen 10:00",
 ]
+PASSAGES = [Passage(text) for text in TEXTS]
 HOT = 20.0
 SHORT_ANSWERS = ReadingOptions(answer_tokens=6, curve=uncalibrated(HOT))
 """Random weights give margins far below 0: a high temperature keeps every answer worth sending."""
@@ -43,13 +44,8 @@ def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def roberta_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_roberta_reader(tmp_path_factory.mktemp("roberta"))
-
-
-@pytest.fixture(scope="module")
-def folders(bert_folder: Path, roberta_folder: Path) -> dict[str, Path]:
-    return {"BERT": bert_folder, "RoBERTa": roberta_folder}
+def folders(bert_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {"BERT": bert_folder, "RoBERTa": tiny_roberta_reader(tmp_path_factory.mktemp("roberta"))}
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +56,6 @@ def model(bert_folder: Path) -> QuestionAnsweringModel:
 def opened(folder: Path, most: int = 256) -> QuestionAnsweringModel:
     limits = WindowLimits(stride=STRIDE, most=most)
     return QuestionAnsweringModel.from_pretrained(str(folder), CPU, limits)
-
-
-def _passages(texts: Sequence[str]) -> list[Passage]:
-    return [Passage(text) for text in texts]
 
 
 def _direct_windows(folder: Path, question: str, text: str) -> list[tuple[Any, list[Any], np.ndarray, int]]:
@@ -130,14 +122,14 @@ def test_the_best_span_and_its_margin_are_those_of_counting_out_every_span(
     apart = 0.0
     for texts in (*([text] for text in TEXTS), TEXTS):
         margin, passage, start, end = _every_span(folders[kind], QUESTION, texts)[0]
-        (answer,) = reader.read(Query(QUESTION), _passages(texts))
+        (answer,) = reader.read(Query(QUESTION), [Passage(text) for text in texts])
         assert (answer.passage, answer.span.start, answer.span.end) == (passage, start, end)
         apart = max(apart, abs(_margin(answer) - margin))
     parity(f"reader, margins of a {kind}", "every span counted out", apart)
 
 
 def test_several_answers_are_of_different_sentences_best_first(model: QuestionAnsweringModel) -> None:
-    answers = ExtractiveReader(model, options=SHORT_ANSWERS).read(Query(QUESTION), _passages(TEXTS), 16)
+    answers = ExtractiveReader(model, options=SHORT_ANSWERS).read(Query(QUESTION), PASSAGES, 16)
     assert len(answers) > 4
     probabilities = [answer.probability for answer in answers]
     assert probabilities == sorted(probabilities, reverse=True)
@@ -179,40 +171,47 @@ def _pointing_at(model: QuestionAnsweringModel, first: str, last: str, height: f
     return forward
 
 
-def _read(
+FIVE, TITLED = Passage("ada red tower dog book"), Passage("A book about a dog.", title="Built by Ada")
+RUNNING_ON = Passage("It was a book. The red tower\nwas built by Ada. It was a dog.")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "passage", "longest", "span", "sentence"),
+    [
+        ("ada", "book", FIVE, 5, FIVE.text, FIVE.text),
+        ("ada", "book", FIVE, 4, None, None),
+        ("book", "ada", FIVE, 5, None, None),  # it would end before it starts
+        ("ada", "ada", TITLED, 5, None, None),  # which the title has
+        ("tower", "tower", TITLED, 5, None, None),  # which the question has
+        ("dog", "dog", TITLED, 5, "dog", TITLED.text),
+        ("red", "ada", RUNNING_ON, 6, "red tower\nwas built by Ada", "The red tower\nwas built by Ada."),
+    ],
+)
+def test_an_answer_is_a_span_of_the_passage_with_its_sentences(
     model: QuestionAnsweringModel,
     first: str,
     last: str,
     passage: Passage,
-    height: float = 4.0,
-    **options: Any,
-) -> list[Answer]:
-    reader = ExtractiveReader(model, _pointing_at(model, first, last, height), ReadingOptions(**options))
-    return reader.read(Query(QUESTION), [passage])
+    longest: int,
+    span: str | None,
+    sentence: str | None,
+) -> None:
+    options = ReadingOptions(answer_tokens=longest)
+    reader = ExtractiveReader(model, _pointing_at(model, first, last, 4.0), options)
+    answers = reader.read(Query(QUESTION), [passage])
+    said = [(_part(passage, answer.span), _part(passage, answer.sentence)) for answer in answers]
+    assert said == ([] if span is None else [(span, sentence)])
+
+
+def _part(passage: Passage, span: Span) -> str:
+    return passage.text[span.start : span.end]
 
 
 def test_where_the_model_prefers_no_answer_by_far_there_is_none(model: QuestionAnsweringModel) -> None:
-    assert _read(model, "ada", "ada", Passage(TEXTS[0]), -20.0) == []
+    unwilling = ExtractiveReader(model, _pointing_at(model, "ada", "ada", -20.0))
+    assert unwilling.read(Query(QUESTION), PASSAGES[:1]) == []
     assert ExtractiveReader(model).read(Query(QUESTION), []) == []
-    assert ExtractiveReader(model).read(Query(QUESTION), _passages(["", " \n "])) == []
-
-
-def test_an_answer_is_no_longer_than_allowed_and_does_not_end_before_it_starts(
-    model: QuestionAnsweringModel,
-) -> None:
-    passage = Passage("ada red tower dog book")
-    (result,) = _read(model, "ada", "book", passage, answer_tokens=5)
-    assert passage.text[result.span.start : result.span.end] == passage.text
-    assert _read(model, "ada", "book", passage, answer_tokens=4) == []
-    assert _read(model, "book", "ada", passage) == []
-
-
-def test_neither_question_nor_title_is_an_answer(model: QuestionAnsweringModel) -> None:
-    passage = Passage("A book about a dog.", title="Built by Ada")
-    assert _read(model, "ada", "ada", passage) == []
-    assert _read(model, "tower", "tower", passage) == []
-    (result,) = _read(model, "dog", "dog", passage)
-    assert passage.text[result.span.start : result.span.end] == "dog"
+    assert ExtractiveReader(model).read(Query(QUESTION), [Passage(""), Passage(" \n ")]) == []
 
 
 def test_the_model_reads_the_title_of_a_page_and_of_nothing_else(model: QuestionAnsweringModel) -> None:
@@ -227,13 +226,6 @@ def test_the_model_reads_the_title_of_a_page_and_of_nothing_else(model: Question
     )
     assert titled != untitled
     assert printed == untitled
-
-
-def test_a_span_that_runs_on_brings_all_of_its_sentences(model: QuestionAnsweringModel) -> None:
-    passage = Passage("It was a book. The red tower\nwas built by Ada. It was a dog.")
-    (result,) = _read(model, "red", "ada", passage)
-    assert passage.text[result.span.start : result.span.end] == "red tower\nwas built by Ada"
-    assert passage.text[result.sentence.start : result.sentence.end] == "The red tower\nwas built by Ada."
 
 
 @pytest.mark.parametrize("kind", ["BERT", "RoBERTa"])
@@ -278,7 +270,7 @@ def test_a_mark_that_stands_in_a_page_is_text(folders: dict[str, Path], kind: st
 def test_the_subject_stands_before_a_question_that_does_not_name_it(model: QuestionAnsweringModel) -> None:
     reader = ExtractiveReader(model, options=SHORT_ANSWERS)
     pointing, named, unnamed = (
-        reader.read(query, _passages(TEXTS))[0].probability
+        reader.read(query, PASSAGES)[0].probability
         for query in (
             Query("Who built it?", "the red tower"),
             Query("the red tower: Who built it?", "the red tower"),
@@ -301,33 +293,19 @@ def test_weights_without_a_head_for_questions_are_refused(tmp_path: Path, bert_f
         QuestionAnsweringModel(head, tokenizer, CPU, "tiny")
 
 
-def _settings(folder: Path, **changes: Any) -> ReaderSettings:
-    values: dict[str, Any] = {"port": 0, "engine": "extractive", "model": str(folder), "device": "cpu"}
-    return ReaderSettings(**(values | {"temperature": HOT} | changes))
-
-
-def _served(folder: Path) -> ExtractiveReader:
-    """The engine that the service opens with these settings."""
-    model = QuestionAnsweringModel.from_pretrained(str(folder), CPU)
-    return ExtractiveReader(model, options=ReadingOptions(curve=uncalibrated(HOT)))
-
-
-def _body(question: str, top_n: int = 3) -> dict[str, Any]:
-    return {"question": question, "passages": [{"text": text} for text in TEXTS], "top_n": top_n}
-
-
 async def test_the_service_reads_as_the_engine_does(bert_folder: Path) -> None:
-    bare = _served(bert_folder).read(Query(QUESTION), _passages(TEXTS), 3)
-    async with live(create_app(_settings(bert_folder))) as client:
+    engine = QuestionAnsweringModel.from_pretrained(str(bert_folder), CPU)
+    bare = ExtractiveReader(engine, options=ReadingOptions(curve=uncalibrated(HOT)))
+    settings = ReaderSettings(
+        port=0, engine="extractive", model=str(bert_folder), device="cpu", temperature=HOT
+    )
+    body = {"question": QUESTION, "passages": [{"text": text} for text in TEXTS], "top_n": 3}
+    async with live(create_app(settings)) as client:
         assert (await client.get("/health/ready")).status_code == 200
         info = (await client.get("/info")).json()
-        reply = (await client.post("/v1/read", json=_body(QUESTION))).json()
+        reply = (await client.post("/v1/read", json=body)).json()
     assert (info["engine"], info["device"], info["dtype"]) == ("extractive", "cpu", "float32")
     assert reply["model"] == bert_folder.name
-    assert len(reply["answers"]) == 3
-    for sent, expected in zip(reply["answers"], bare, strict=True):
-        text = TEXTS[sent["passage_index"]]
+    for sent, expected in zip(reply["answers"], bare.read(Query(QUESTION), PASSAGES, 3), strict=True):
         assert (sent["passage_index"], sent["span"]["start"]) == (expected.passage, expected.span.start)
-        assert sent["span"]["text"] == text[sent["span"]["start"] : sent["span"]["end"]]
-        assert sent["sentence"]["text"] == text[sent["sentence"]["start"] : sent["sentence"]["end"]]
         assert sent["probability"] == pytest.approx(expected.probability, abs=1e-5)

@@ -1,6 +1,5 @@
 """The trained head of the coarse reranking stage: training, parity and HTTP."""
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file
-from transformers import AutoTokenizer, Blip2ForImageTextRetrieval, BlipImageProcessorPil
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
@@ -20,8 +18,9 @@ from services.reranker.engines.coarse_head import CoarseHead, load_coarse, quest
 from services.reranker.settings import RerankerSettings
 from tests.live import live
 from tests.models.conftest import Parity
-from tests.models.tiny_blip2 import tiny_blip2, with_other_queries
+from tests.models.tiny_blip2 import direct_states, with_other_queries
 from tests.models.tiny_domain import coloured, read_summary, trained
+from tests.unit.chassis.pictures import encoded
 from training.config import WrongConfig
 from training.heads.coarse_reranker import CHECKPOINT, train_coarse_reranker
 from training.heads.settings import CoarseRerankerConfig, Recipe
@@ -72,15 +71,10 @@ def write_passages(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_blip2(tmp_path_factory.mktemp("coarse") / "blip2")
-
-
-@pytest.fixture(scope="module")
-def config(base: Path, tmp_path_factory: pytest.TempPathFactory) -> CoarseRerankerConfig:
+def config(blip2: Path, tmp_path_factory: pytest.TempPathFactory) -> CoarseRerankerConfig:
     data = write_passages(tmp_path_factory.mktemp("coarse-passages") / "data")
     return CoarseRerankerConfig(
-        head="coarse-reranker", data=(data,), model=str(base), device="cpu", recipe=RECIPE
+        head="coarse-reranker", data=(data,), model=str(blip2), device="cpu", recipe=RECIPE
     )
 
 
@@ -104,25 +98,16 @@ def test_head_ranks_answers_first_for_new_photos(run: RunFolder) -> None:
 
 
 def test_the_loaded_head_gives_equation_2_with_blip2s_own_states(
-    saved: Path, base: Path, parity: Parity
+    saved: Path, blip2: Path, parity: Parity
 ) -> None:
     qformer, head = load_coarse("", str(saved), CPU)
     photo, (question, other) = coloured(3, 900), ASKED
     texts = [text(question, 3), text(other, 3), text(question, 6)]
     stage = CoarseStage(question_vectors(qformer, head), qformer.text_vectors)
-    model = Blip2ForImageTextRetrieval.from_pretrained(base).eval()
-    tokens = AutoTokenizer.from_pretrained(base)(question, return_tensors="pt")
-    pixels = BlipImageProcessorPil.from_pretrained(base)(photo, return_tensors="pt")["pixel_values"]
     tensors = load_file(saved)
-    with torch.inference_mode():
-        states = model.qformer(
-            query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=model.query_tokens),
-            query_length=model.query_tokens.shape[1],
-            encoder_hidden_states=model.vision_model(pixels).last_hidden_state,
-        ).last_hidden_state[0, : model.query_tokens.shape[1]]
-        query_states = states @ tensors["weight"].T + tensors["bias"]
-        read = torch.from_numpy(np.stack(qformer.text_vectors(texts)))
-        direct = torch.cosine_similarity(query_states[:, None], read[None], dim=-1).amax(dim=0)
+    query_states = direct_states(blip2, question, photo) @ tensors["weight"].T + tensors["bias"]
+    read = torch.from_numpy(np.stack(qformer.text_vectors(texts)))
+    direct = torch.cosine_similarity(query_states[:, None], read[None], dim=-1).amax(dim=0)
     result = stage.score(question, photo, texts)
     assert max(result) == result[0]
     parity("reranker, coarse head", "Blip2 layers, matmul", np.abs(np.array(result) - direct.numpy()).max())
@@ -143,13 +128,11 @@ async def test_the_service_ranks_by_the_head_and_its_threshold(
     settings = RerankerSettings(
         port=0, engine="cascade", fine=False, coarse_head=str(tmp_path / "strict.safetensors"), device="cpu"
     )
-    held = io.BytesIO()
-    Image.fromarray(photo).save(held, "PNG")
     async with live(create_app(settings)) as client:
         reply = await client.post(
             "/v1/rerank",
             data={"request": json.dumps({"query": question, "documents": documents})},
-            files={"image": ("photo.png", held.getvalue(), "image/png")},
+            files={"image": encoded(Image.fromarray(photo), "PNG")},
         )
     results = {each["index"]: each["relevance_score"] for each in reply.json()["results"]}
     assert max(results, key=lambda index: results[index]) == documents.index(text(question, 6))
@@ -158,12 +141,11 @@ async def test_the_service_ranks_by_the_head_and_its_threshold(
     assert 0 < expected.count(0.0) < len(documents)
 
 
-def test_a_head_of_another_base_model_is_refused(saved: Path, base: Path, tmp_path: Path) -> None:
+def test_a_head_of_another_base_model_or_with_a_wrong_threshold_or_shape_is_refused(
+    saved: Path, blip2: Path, tmp_path: Path
+) -> None:
     with pytest.raises(WrongWeights, match="coarse head was not trained on this base model"):
-        load_coarse(str(with_other_queries(base, tmp_path / "other")), str(saved), CPU)
-
-
-def test_a_head_with_a_wrong_threshold_or_shape_is_refused(saved: Path, tmp_path: Path) -> None:
+        load_coarse(str(with_other_queries(blip2, tmp_path / "other")), str(saved), CPU)
     head = CoarseHead.load(saved)
     for other in (replace(head, threshold=2.0), replace(head, weight=head.weight[1:])):
         other.save(tmp_path / "odd.safetensors")

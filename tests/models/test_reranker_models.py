@@ -1,6 +1,6 @@
 """The reranking cascade on tiny weights, against direct computations and over HTTP."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from services.reranker.engines import qwen3
 from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
 from services.reranker.engines.coarse_head import question_vectors
 from services.reranker.engines.qwen3 import Qwen3Reranker
-from tests.models.tiny_blip2 import tiny_blip2
+from tests.models.conftest import Parity
 from tests.models.tiny_qwen3 import ROOM, tiny_qwen3
 
 CPU = Accelerator("cpu", "float32")
@@ -30,13 +30,7 @@ DOCUMENTS = [
     "A book about a dog, 1931.",
 ]
 KEEP_ALL = Cutoffs(coarse_top=99, coarse_threshold=0.0, fine_top=99, fine_threshold=0.0)
-Parity = Callable[..., None]
 Photo = NDArray[np.uint8]
-
-
-@pytest.fixture(scope="module")
-def blip2_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_blip2(tmp_path_factory.mktemp("blip2"))
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +39,8 @@ def qwen3_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def coarse(blip2_folder: Path) -> CoarseStage:
-    towers = QFormer.from_pretrained(str(blip2_folder), CPU)
+def coarse(blip2: Path) -> CoarseStage:
+    towers = QFormer.from_pretrained(str(blip2), CPU)
     return CoarseStage(question_vectors(towers, None), towers.text_vectors)
 
 
@@ -62,14 +56,14 @@ def photo() -> Photo:
 
 def _direct_coarse(folder: Path, photo: Photo, documents: Sequence[str]) -> list[float]:
     """BLIP-2's own similarity of photo and text, one document at a time."""
-    blip2: Any = Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
+    model: Any = Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
     pixels = BlipImageProcessorPil.from_pretrained(folder)(photo, return_tensors="pt")["pixel_values"]
     scores = []
     for document in documents:
         tokens = tokenizer(document, return_tensors="pt")
         with torch.inference_mode():
-            matched = blip2(
+            matched = model(
                 pixel_values=pixels,
                 input_ids=tokens["input_ids"],
                 attention_mask=tokens["attention_mask"],
@@ -109,9 +103,9 @@ def _apart(actual: Sequence[float], expected: Sequence[float]) -> float:
 
 
 def test_untrained_coarse_score_is_blip2s(
-    coarse: CoarseStage, blip2_folder: Path, photo: Photo, parity: Parity
+    coarse: CoarseStage, blip2: Path, photo: Photo, parity: Parity
 ) -> None:
-    direct = [max(0.0, score) for score in _direct_coarse(blip2_folder, photo, DOCUMENTS)]
+    direct = [max(0.0, score) for score in _direct_coarse(blip2, photo, DOCUMENTS)]
     result = CascadeReranker(coarse, None, KEEP_ALL).rerank(QUERY, DOCUMENTS, None, photo)
     assert min(result) > 0
     parity("reranker, coarse", "Blip2ForImageTextRetrieval (ITC)", _apart(result, direct))

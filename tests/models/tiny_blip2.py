@@ -3,13 +3,17 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from transformers import (
+    AutoTokenizer,
     Blip2Config,
     Blip2ForImageTextRetrieval,
     Blip2QFormerConfig,
     Blip2VisionConfig,
     BlipImageProcessor,
+    BlipImageProcessorPil,
     OPTConfig,
 )
 
@@ -73,3 +77,22 @@ def with_other_queries(base: Path, folder: Path) -> Path:
         model.query_tokens.copy_(model.query_tokens.flip(-1))
     model.save_pretrained(folder)
     return folder
+
+
+def direct_states(folder: Path, question: str, photo: NDArray[np.uint8] | None) -> torch.Tensor:
+    """The states of the query tokens about a question and a photo, by transformers alone. [queries, size]
+
+    Without a photo the model sees a picture of zeros.
+    """
+    model = Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
+    tokens = AutoTokenizer.from_pretrained(folder)(question, return_tensors="pt")
+    pixels = torch.zeros(1, 3, 56, 56)
+    if photo is not None:
+        pixels = BlipImageProcessorPil.from_pretrained(folder)(photo, return_tensors="pt")["pixel_values"]
+    with torch.inference_mode():
+        states: torch.Tensor = model.qformer(
+            query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=model.query_tokens),
+            query_length=QUERY_TOKENS,
+            encoder_hidden_states=model.vision_model(pixels).last_hidden_state,
+        ).last_hidden_state
+    return states[0, :QUERY_TOKENS]

@@ -175,8 +175,11 @@ def tiny_qwen25_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int
     return folder
 
 
-def tiny_qwen3_vl(folder: Path) -> Path:
-    """Qwen3-VL: two layers of text, two of vision, one of which the text's first layer sees too."""
+def tiny_qwen3_vl(folder: Path, words: Sequence[str] = ()) -> Path:
+    """Qwen3-VL: two layers of text, two of vision, one of which the text's first layer sees too.
+
+    `words`: tokens of their own.
+    """
     from transformers import (
         Qwen2VLImageProcessor,
         Qwen3VLConfig,
@@ -185,7 +188,7 @@ def tiny_qwen3_vl(folder: Path) -> Path:
         Qwen3VLVideoProcessor,
     )
 
-    tokenizer = qwen_tokenizer()
+    tokenizer = qwen_tokenizer(words=words)
     rope = {"rope_type": "default", "rope_theta": 5e6, "mrope_section": [6, 5, 5], "mrope_interleaved": True}
     vision = {
         "depth": 2,

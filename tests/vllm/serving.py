@@ -21,6 +21,7 @@ _UP_WITHIN_S = 420
 _DOWN_WITHIN_S = 30
 _LOOK_EVERY_S = 2.0
 _FIRST_REPLY_S = 30.0  # it may build graphs
+_PLAIN = ("--dtype", "float32", "--enforce-eager")
 _CPU = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
@@ -49,56 +50,38 @@ class Serving:
 def serving_preset(
     environment: VllmEnvironment, preset: Preset, folder: Path, *, chats: bool = True
 ) -> Iterator[Serving]:
-    """The preset as it is, but for tiny weights, on the CPU. Up when it answers.
-
-    `chats` False: up when it is healthy.
-    """
-    length = ("--max-model-len", "16384") if chats else ()
-    extra = ("--dtype", "float32", "--enforce-eager", *length)
+    """The preset as it is, but for tiny weights, on the CPU."""
     [port] = free_ports(1)
+    extra = (*_PLAIN, "--max-model-len", "16384") if chats else _PLAIN
     arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
-    line = [str(environment.command), "serve", *arguments]
-    with _process(environment, line, dict(preset.environment), preset.name) as process:
-        yield _up(environment, process, port, preset.name, _chats if chats else _healthy)
+    started = Serving(f"http://127.0.0.1:{port}", preset.name)
+    with _up(environment, arguments, started, _chats if chats else _healthy, dict(preset.environment)):
+        yield started
 
 
 @contextmanager
 def serving(environment: VllmEnvironment, folder: Path, *flags: str) -> Iterator[Serving]:
-    """A model that does not chat: up when it is healthy."""
+    """A model that does not chat."""
     [port] = free_ports(1)
     arguments = [str(folder), "--served-model-name", folder.name, "--host", "127.0.0.1", "--port", str(port)]
-    arguments += ["--dtype", "float32", "--enforce-eager", *flags]
-    with _process(environment, [str(environment.command), "serve", *arguments], {}, folder.name) as process:
-        yield _up(environment, process, port, folder.name, _healthy)
-
-
-def _up(
-    environment: VllmEnvironment,
-    process: "subprocess.Popen[bytes]",
-    port: int,
-    model: str,
-    answers: Callable[[httpx.Client, str], bool],
-) -> Serving:
-    """Return the server when it `answers`."""
-    url = f"http://127.0.0.1:{port}"
-    give_up = time.monotonic() + _UP_WITHIN_S
-    with httpx.Client(base_url=url, timeout=_FIRST_REPLY_S) as http:
-        while not answers(http, model):
-            assert process.poll() is None, f"vLLM ended with status {process.returncode}"
-            assert time.monotonic() < give_up, f"vLLM does not answer; see {environment.home}"
-            time.sleep(_LOOK_EVERY_S)
-    return Serving(url, model)
+    started = Serving(f"http://127.0.0.1:{port}", folder.name)
+    with _up(environment, [*arguments, *_PLAIN, *flags], started, _healthy, {}):
+        yield started
 
 
 @contextmanager
-def _process(
-    environment: VllmEnvironment, line: Sequence[str], variables: dict[str, str], name: str
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A server, in a group of its own with the processes that it starts."""
-    log = environment.home / f"{name}.log"
-    with log.open("wb") as output:
+def _up(
+    environment: VllmEnvironment,
+    arguments: Sequence[str],
+    started: Serving,
+    answers: Callable[[httpx.Client, str], bool],
+    variables: dict[str, str],
+) -> Iterator[None]:
+    """A server that `answers`, in a group of its own with the processes that it starts."""
+    give_up = time.monotonic() + _UP_WITHIN_S
+    with (environment.home / f"{started.model}.log").open("wb") as output:
         process = subprocess.Popen(
-            line,
+            [str(environment.command), "serve", *arguments],
             cwd=_ROOT,
             env=os.environ | _CPU | variables | {"PYTHONPATH": str(SITE)},
             stdout=output,
@@ -106,7 +89,12 @@ def _process(
             start_new_session=True,
         )
     try:
-        yield process
+        with httpx.Client(base_url=started.url, timeout=_FIRST_REPLY_S) as http:
+            while not answers(http, started.model):
+                assert process.poll() is None, f"vLLM ended with status {process.returncode}"
+                assert time.monotonic() < give_up, f"vLLM does not answer; see {environment.home}"
+                time.sleep(_LOOK_EVERY_S)
+        yield
     finally:
         _end(process)
 

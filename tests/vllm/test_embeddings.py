@@ -10,6 +10,7 @@ from transformers import BertModel, BertTokenizer
 
 from chassis.http.remote import RemoteServer
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions
+from tests.models.tiny_bge import SIZE
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving
 
@@ -19,7 +20,7 @@ TEXTS = ["who opened the cafe?", "it opens at nine", "gate 7", "a"]
 @pytest.fixture(scope="module")
 def vllm(environment: VllmEnvironment) -> Iterator[Serving]:
     """An embedder of random weights: first token, normalised."""
-    with serving(environment, environment.models / "embedder", "--max-model-len", "512") as running:
+    with serving(environment, environment.models / "embedder", "--max-model-len", "64") as running:
         yield running
 
 
@@ -34,5 +35,5 @@ def test_vectors_are_those_of_the_model_itself(vllm: Serving, environment: VllmE
         expected = torch.nn.functional.normalize(torch.stack(first), dim=-1).numpy()
     difference = float(np.abs(vectors - expected).max())
     print(f"\n  text_search remote against transformers' BertModel: {difference:.1e}")  # noqa: T201
-    assert vectors.shape == (len(TEXTS), 64)
+    assert vectors.shape == (len(TEXTS), SIZE)
     assert difference < 1e-4

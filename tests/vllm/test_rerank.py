@@ -34,21 +34,18 @@ async def test_the_service_passes_on_what_vllm_thinks(vllm: Serving) -> None:
     settings = RerankerSettings(
         engine=Engine.REMOTE, remote_url=vllm.url, remote_model=vllm.model, batch_wait_ms=0
     )
-    body = {"query": QUESTION, "documents": PASSAGES}
+    replies = []
     async with live(create_app(settings)) as service:
-        ready = await service.get("/health/ready")
-        both = [RerankReply.model_validate_json((await service.post("/v1/rerank", json=body)).content)]
-        singles = [
-            RerankReply.model_validate_json(
-                (await service.post("/v1/rerank", json=body | {"documents": [passage]})).content
-            )
-            for passage in PASSAGES
-        ]
-    assert ready.status_code == 200
-    scores = {result.index: result.relevance_score for result in both[0].results}
+        for documents in (PASSAGES, *([passage] for passage in PASSAGES)):
+            body = {"query": QUESTION, "documents": documents}
+            reply = await service.post("/v1/rerank", json=body)
+            replies.append(RerankReply.model_validate_json(reply.content).results)
+    together, *alone = replies
+    scores = {result.index: result.relevance_score for result in together}
+    print(f"\n  {scores}")  # noqa: T201
     assert sorted(scores) == list(range(len(PASSAGES)))
     assert all(0 < score < 1 for score in scores.values())
     assert len(set(scores.values())) == len(PASSAGES)
-    alone = {place: reply.results[0].relevance_score for place, reply in enumerate(singles)}
-    assert alone == pytest.approx(scores, abs=1e-4)
-    print(f"\n  {scores}")  # noqa: T201
+    assert [reply[0].relevance_score for reply in alone] == pytest.approx(
+        [scores[place] for place in range(len(PASSAGES))], abs=1e-4
+    )

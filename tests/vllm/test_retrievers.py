@@ -4,7 +4,6 @@ The reference is transformers' Qwen3VLForConditionalGeneration on prompts that a
 own repository spells them.
 """
 
-import base64
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -19,21 +18,12 @@ from transformers import AutoProcessor, Qwen3VLForConditionalGeneration
 
 from chassis.http.remote import RemoteServer
 from chassis.pixels import decode_rgb, encode_jpeg
-from contracts.reranker import RerankReply
-from services.reranker.app import create_app as create_reranker
 from services.reranker.engine import INSTRUCTION
-from services.reranker.engines.remote import RemoteReranker
-from services.reranker.engines.remote import RemoteShape as RerankShape
-from services.reranker.settings import Engine as RerankEngine
-from services.reranker.settings import RerankerSettings
-from services.text_search.app import create_app as create_text_search
+from services.reranker.engines.remote import RemoteReranker, RemoteShape
 from services.text_search.engine import SEEING_INSTRUCTIONS
-from services.text_search.engines.remote import RemoteSeeingEncoder, RemoteShape
-from services.text_search.settings import Engine, TextSearchSettings
+from services.text_search.engines.remote import RemoteSeeingEncoder
 from services.vlm.presets import EMBEDDING, RERANKER
-from tests.live import live
 from tests.unit.chassis.pictures import encoded
-from tests.unit.services.text_search_calls import chunk, publish
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving_preset
 
@@ -136,7 +126,7 @@ def test_a_page_cannot_write_control_tokens(embedder: Serving, reference: Refere
 def test_scores_of_photo_and_question_are_those_of_the_model(reranker: Serving, reference: Reference) -> None:
     documents = [*TEXTS, HOSTILE, "long " * 3_000]
     with closing(RemoteServer(reranker.url, model=reranker.model)) as server:
-        engine = RemoteReranker(server, RerankShape.VLLM)
+        engine = RemoteReranker(server, RemoteShape.VLLM)
         seeing = engine.rerank(TEXTS[0], documents, None, decode_rgb(photo(1)))
         blind = engine.rerank(TEXTS[0], documents, None)
     for scores, jpeg in ((seeing, encode_jpeg(decode_rgb(photo(1)))), (blind, None)):
@@ -145,38 +135,3 @@ def test_scores_of_photo_and_question_are_those_of_the_model(reranker: Serving, 
         print(f"\n  reranker remote against transformers, photo {bool(jpeg)}: {apart:.1e}")  # noqa: T201
         assert apart < 1e-5
     assert difference(seeing, blind) > 1e-4
-
-
-async def test_the_services_pass_on_what_vllm_thinks(
-    embedder: Serving, reranker: Serving, tmp_path: Path
-) -> None:
-    chunks = [chunk(text, image=base64.b64encode(photo(place)).decode()) for place, text in enumerate(TEXTS)]
-    search = TextSearchSettings(
-        data_dir=tmp_path,
-        engine=Engine.REMOTE,
-        remote_url=embedder.url,
-        remote_model=embedder.model,
-        remote_shape=RemoteShape.VLLM,
-        hybrid=False,
-    )
-    form = {"request": '{"queries": ["It opens at nine.", "Gate 7 says yes."], "k": 3}'}
-    async with live(create_text_search(search)) as service:
-        await publish(service, "v1", chunks)
-        hits = await service.post("/v1/text-search", data=form, files={"image": photo(1)})
-        info = await service.get("/info")
-    assert len(hits.json()["hits"]) == 3
-    assert info.json()["takes"] == ["text", "image"]
-    ranking = RerankerSettings(
-        engine=RerankEngine.REMOTE,
-        remote_url=reranker.url,
-        remote_model=reranker.model,
-        remote_shape=RerankShape.VLLM,
-    )
-    body = {"request": '{"query": "Who opened it?", "documents": ["Ada opened it.", "yes", ""]}'}
-    async with live(create_reranker(ranking)) as service:
-        ready = await service.get("/health/ready")
-        reply = await service.post("/v1/rerank", data=body, files={"image": photo(1)})
-    assert ready.status_code == 200
-    results = RerankReply.model_validate_json(reply.content).results
-    assert sorted(result.index for result in results) == [0, 1, 2]
-    assert all(0 < result.relevance_score < 1 for result in results)

@@ -95,9 +95,15 @@ def test_pages_of_several_queries_are_ordered_by_their_highest_cosine() -> None:
     ]
 
 
-def test_snippet_stands_for_the_chunk_without_a_store_of_pages() -> None:
-    (hit,) = pages([chunk("a", 1, 0.5)], k=1)
-    assert hit.passage.text == "Road & rail."
+@pytest.mark.parametrize(
+    ("metadata", "title", "text"),
+    [({}, "a", "Road & rail."), ({"page_name": 7, "page_snippet": None}, "", "")],
+)
+def test_snippet_stands_for_the_chunk_without_a_store_of_pages(
+    metadata: Mapping[str, object], title: str, text: str
+) -> None:
+    (hit,) = pages([chunk("a", 1, 0.5, **metadata)], k=1)
+    assert (hit.passage.title, hit.passage.text) == (title, text)
 
 
 @pytest.mark.parametrize(
@@ -107,25 +113,17 @@ def test_a_page_without_a_web_address_is_left_out(metadata: Mapping[str, object]
     assert pages([chunk("a", 1, 0.5, **metadata)], k=1) == []
 
 
-def test_metadata_of_the_wrong_type_does_not_fail() -> None:
-    (hit,) = pages([chunk("a", 1, 0.5, page_name=7, page_snippet=None)], k=1)
-    assert (hit.passage.title, hit.passage.text) == ("", "")
-
-
 def test_a_stored_page_is_cut_into_the_words_of_its_text() -> None:
     page = (
         "<title>Mill</title><style>p {}</style><script>run()</script><!-- no --><p>Built&nbsp;in <b>1820</b>"
     )
     assert page_words(json.dumps({"page_result": page}).encode()) == ["Mill", "Built", "in", "1820"]
+    assert " ".join(page_words(b'{"page_result": "a \\ud800"}')).encode().startswith(b"a")
 
 
 @pytest.mark.parametrize("page", [b"", b"{", b"[]", b'{"page_result": 7}', b'{"page_result": ""}'])
 def test_an_unreadable_page_has_no_words(page: bytes) -> None:
     assert page_words(page) == []
-
-
-def test_words_of_a_page_can_be_encoded() -> None:
-    assert " ".join(page_words(b'{"page_result": "a \\ud800"}')).encode().startswith(b"a")
 
 
 def test_limit_counts_images_and_each_of_their_entities_is_a_hit() -> None:

@@ -1,9 +1,7 @@
 """The domain router: its engine, its temperature, and its service."""
 
 import math
-from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -42,17 +40,13 @@ def test_a_plain_question_goes_to_its_domain(question: str, domain: Domain) -> N
 
 
 def test_text_in_the_photo_helps_where_the_question_says_little() -> None:
-    book = DOMAINS.index(Domain.BOOK)
-    alone = ENGINE.classify("who made this?", "", None)[book]
-    with_text = ENGINE.classify("who made this?", "a novel by the bestselling author, second edition", None)[
-        book
-    ]
-    assert with_text > 0.5 > alone
+    domain, probability = classify("who made this?", "a novel by the bestselling author, second edition")
+    assert domain is Domain.BOOK
+    assert probability > 0.5 > classify("who made this?")[1]
 
 
-@pytest.mark.parametrize("question", ["?", "this", "hm", "what"])
-def test_a_question_without_a_clue_is_not_decided(question: str) -> None:
-    assert classify(question)[1] < 0.5
+def test_a_question_without_a_clue_is_not_decided() -> None:
+    assert all(classify(question)[1] < 0.5 for question in ("?", "this", "hm", "what"))
 
 
 @given(st.text(max_size=120), st.text(max_size=200))
@@ -75,26 +69,14 @@ def test_the_temperature_undoes_overconfidence(overconfidence: float) -> None:
     assert log_loss(honest * overconfidence / result, labels) <= log_loss(honest * overconfidence, labels)
 
 
-def jpeg() -> bytes:
-    return encoded(Image.new("RGB", (64, 48), "green"), "JPEG")
-
-
-async def classify_photo(photo: bytes | None = None, **fields: Any) -> httpx.Response:
-    files = None if photo is None else {"image": ("photo.jpg", photo, "image/jpeg")}
+async def test_each_domain_has_a_probability_and_a_damaged_photo_is_refused() -> None:
+    fields = {"question": "Who wrote this novel?", "recognized_text": "a novel"}
     async with live(create_app(DomainRouterSettings(port=0))) as client:
-        return await client.post("/v1/classify", data=fields, files=files)
-
-
-async def test_each_domain_has_a_probability() -> None:
-    answer = await classify_photo(jpeg(), question="Who wrote this novel?", recognized_text="a novel")
-    (only,) = ClassifyReply.model_validate(answer.json()).data
+        photo = encoded(Image.new("RGB", (64, 48), "green"), "JPEG")
+        reply = await client.post("/v1/classify", data=fields, files={"image": photo})
+        damaged = await client.post("/v1/classify", data=fields, files={"image": photo[:200]})
+    (only,) = ClassifyReply.model_validate(reply.json()).data
     assert only.label is Domain.BOOK
     assert only.num_classes == len(only.probs) == len(Domain)
     assert only.probs[only.index] == max(only.probs)
-
-
-async def test_damaged_photo_and_empty_question_are_refused() -> None:
-    answer = await classify_photo(jpeg()[:200], question="How many pages?")
-    assert answer.json()["type"] == "urn:loreglass:problem:corrupt_image"
-    answer = await classify_photo(question="", recognized_text="x")
-    assert (answer.status_code, "question" in answer.json()["detail"]) == (422, True)
+    assert damaged.json()["type"] == "urn:loreglass:problem:corrupt_image"

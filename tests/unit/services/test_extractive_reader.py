@@ -17,9 +17,6 @@ def curve(**coefficients: float) -> LogisticCurve:
     return LogisticCurve(0.0, tuple(coefficients.get(name, 0.0) for name in FEATURES))
 
 
-MARGIN_AND_WORDS = curve(margin=1.0, fewer_words=-1.0)
-
-
 class SureOfYears:
     """A model by which every year answers, and nothing else does."""
 
@@ -45,57 +42,50 @@ class SureOfYears:
         ("When was the lighthouse painted?", "1931"),
         ("When was the lighthouse built?", "1874"),
         ("When was the harbour wall finished?", "1902"),
+        ("Whose?", None),  # words that no passage has change nothing
     ],
 )
-def test_the_sentence_with_more_of_the_question_answers(question: str, year: str) -> None:
-    reader = ExtractiveReader(SureOfYears(), options=ReadingOptions(curve=MARGIN_AND_WORDS))
+def test_the_sentence_with_more_of_the_question_answers(question: str, year: str | None) -> None:
+    by = ReadingOptions(curve=curve(margin=1.0, fewer_words=-1.0))
     passages = [
         Passage("The lighthouse was built in 1874. Sailors painted the lighthouse in 1931."),
         Passage("The wall around the harbour was finished in 1902."),
     ]
-    answers = reader.read(Query(question), passages, top_n=3)
-    best = answers[0]
-    assert passages[best.passage].text[best.span.start : best.span.end] == year
-    assert best.probability > answers[1].probability
+    best, second, *_ = ExtractiveReader(SureOfYears(), options=by).read(Query(question), passages, top_n=3)
+    if year is None:
+        assert best.probability == second.probability
+    else:
+        assert passages[best.passage].text[best.span.start : best.span.end] == year
+        assert best.probability > second.probability
 
 
-def test_words_that_no_passage_has_change_nothing() -> None:
-    reader = ExtractiveReader(SureOfYears(), options=ReadingOptions(curve=MARGIN_AND_WORDS))
-    answers = reader.read(Query("Whose?"), [Passage("Built in 1874. Sold in 1931.")], top_n=2)
-    assert answers[0].probability == answers[1].probability
-
-
-def _best_probability(query: Query, passages: Sequence[Passage], by: LogisticCurve) -> float:
-    reader = ExtractiveReader(SureOfYears(), options=ReadingOptions(curve=by))
+def probability(query: Query, passages: Sequence[Passage], **coefficients: float) -> float:
+    reader = ExtractiveReader(SureOfYears(), options=ReadingOptions(curve=curve(**coefficients)))
     return reader.read(query, passages)[0].probability
 
 
 def test_an_answer_is_less_sure_where_much_else_answers_a_little() -> None:
     query, built = Query("When was the mill built?"), Passage("The mill was built in 1874.")
-    by = curve(margin=1.0, mean_margin=-1.0)
-    alone = _best_probability(query, [built, Passage("It stands by the river.")], by)
-    crowded = _best_probability(query, [built, Passage("It was sold in 1931.")], by)
+    alone, crowded = (
+        probability(query, [built, Passage(other)], margin=1.0, mean_margin=-1.0)
+        for other in ("It stands by the river.", "It was sold in 1931.")
+    )
     assert alone > crowded
 
 
 @pytest.mark.parametrize(
-    ("question", "title", "subject"),
+    ("question", "title", "subject", "details"),
     [
-        ("When did Marit Edling buy it?", "", None),
-        ("When did Marit Edling buy the Ostrel Mill?", "Ostrel Mill", None),
-        ("When did Marit Edling buy the Ostrel Mill?", "", "Ostrel Mill"),
-        ("When was wheel 2 moved by Edling?", "", None),
+        ("When did Marit Edling buy it?", "", None, 2),
+        ("When did Marit Edling buy the Ostrel Mill?", "Ostrel Mill", None, 2),
+        ("When did Marit Edling buy the Ostrel Mill?", "", "Ostrel Mill", 2),
+        ("When was wheel 2 moved by Edling?", "", None, 2),
+        ("WHEN WAS IT SOLD?", "", None, 0),  # of capitals only: no names
     ],
 )
 def test_names_and_numbers_beside_the_title_and_the_subject_make_an_answer_less_sure(
-    question: str, title: str, subject: str | None
+    question: str, title: str, subject: str | None, details: int
 ) -> None:
-    probability = _best_probability(
-        Query(question, subject), [Passage("It was sold in 1931.", title)], curve(details=1.0)
-    )
-    assert probability == pytest.approx(3 / 4)  # odds of 1 + two details
-
-
-def test_a_question_in_capitals_only_has_no_names() -> None:
-    by = curve(details=1.0)
-    assert _best_probability(Query("WHEN WAS IT SOLD?"), [Passage("Sold in 1931.")], by) == 0.5
+    passages = [Passage("It was sold in 1931.", title)]
+    odds = 1 + details
+    assert probability(Query(question, subject), passages, details=1.0) == pytest.approx(odds / (1 + odds))

@@ -9,9 +9,8 @@ import pytest
 
 from chassis.models.cancellation import CURRENT_CALL, Call
 from chassis.resilience.deadlines import Deadline
-from chassis.rgb import RGB
 from chassis.vectors.edge import EdgeStore
-from services.image_search.engine import KnownThing, ThingSeen
+from services.image_search.engine import KnownThing
 from services.image_search.engines import builtin
 from services.image_search.engines.builtin import BuiltinImageSearch
 from services.image_search.engines.classical.features import DescribeOptions
@@ -42,14 +41,10 @@ def engine(folder: Path) -> Iterator[BuiltinImageSearch]:
     built.store.close()
 
 
-def search(engine: BuiltinImageSearch, *photos: RGB, collection: str = "things") -> list[ThingSeen]:
-    return engine.search(photos, 5, collection)
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_an_indexed_thing_is_found_with_all_that_is_known(engine: BuiltinImageSearch, name: str) -> None:
     known = thing(name)
-    best = search(engine, warped(picture(name)))[0]
+    best = engine.search([warped(picture(name))], 5, "things")[0]
     assert best.probability > 0.6
     assert (best.id, best.entity, best.title, best.url) == (known.id, known.entity, known.title, known.url)
     assert best.attributes == {"maker": "Holm"}
@@ -59,7 +54,7 @@ def test_an_indexed_thing_is_found_with_all_that_is_known(engine: BuiltinImageSe
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_thing_that_is_not_indexed_is_not_claimed(engine: BuiltinImageSearch, name: str) -> None:
-    seen = search(engine, warped(picture(name)))
+    seen = engine.search([warped(picture(name))], 5, "things")
     assert all(each.probability < 0.5 for each in seen)
 
 
@@ -67,7 +62,7 @@ def test_photos_are_fused_to_one_hit_an_entity(engine: BuiltinImageSearch) -> No
     first, second = KINDS[0], KINDS[3]
     nothing = np.full((300, 300, 3), 90, np.uint8)
     photos = (warped(picture(first)), warped(picture(second)), warped(picture(first), TURNED))
-    seen = search(engine, nothing, *photos)
+    seen = engine.search((nothing, *photos), 5, "things")
     claimed = [each for each in seen if each.probability >= 0.5]
     assert sorted(each.entity for each in claimed) == sorted((first, second))
     places = {each.entity: each.photo_index for each in claimed}
@@ -83,7 +78,7 @@ def test_parallel_search_equals_sequential(
     results = []
     for at_once in (1, 4):
         monkeypatch.setattr(builtin, "_AT_ONCE", at_once)
-        results.append(search(engine, *photos))
+        results.append(engine.search(photos, 5, "things"))
     assert len({each.entity for each in results[0]}) >= 3
     assert results[0] == results[1]
 
@@ -92,7 +87,7 @@ def test_of_two_siblings_the_seen_one_comes_first(engine: BuiltinImageSearch) ->
     engine.store.create("series", engine.schema)
     engine.index("series", [thing(each) for each in SIBLINGS])
     for own in SIBLINGS:
-        seen = search(engine, warped(picture(own)), collection="series")
+        seen = engine.search([warped(picture(own))], 5, "series")
         assert seen[0].entity == own
 
 
@@ -107,7 +102,7 @@ def test_a_featureless_photo_is_rejected_by_itself(engine: BuiltinImageSearch) -
 def test_a_search_stops_before_the_deadline(engine: BuiltinImageSearch) -> None:
     token = CURRENT_CALL.set(Call(Deadline.after_ms(1)))
     try:
-        assert search(engine, warped(picture(KINDS[0]))) == []
+        assert engine.search([warped(picture(KINDS[0]))], 5, "things") == []
     finally:
         CURRENT_CALL.reset(token)
 
@@ -121,5 +116,5 @@ def test_lost_features_leave_the_rest_of_the_index_usable(tmp_path: Path) -> Non
         path.unlink()
     engine = BuiltinImageSearch(store, tmp_path / "features", OPTIONS)
     engine.index("kept", [thing(KINDS[1])])
-    assert search(engine, warped(picture(KINDS[1])), collection="kept")[0].entity == KINDS[1]
+    assert engine.search([warped(picture(KINDS[1]))], 5, "kept")[0].entity == KINDS[1]
     store.close()

@@ -29,16 +29,12 @@ from services.image_search.engines.classical.verification import QueryFeatures, 
 from tests.unit.services.sample_pictures import picture, warped
 
 OPTIONS = DescribeOptions(long_side=480, keypoints=1200)
+THING = picture("menu-0071")
 
 
 @pytest.fixture(scope="module")
 def artefact() -> Artefact:
     return load()
-
-
-@pytest.fixture(scope="module")
-def thing() -> RGB:
-    return picture("menu-0071")
 
 
 def features(photo: RGB) -> LocalFeatures:
@@ -50,13 +46,13 @@ def probability(artefact: Artefact, photo: RGB, known: RGB) -> float:
     return artefact.calibration.probability(evidence)
 
 
-def test_thing_is_recognised_in_hard_photos(artefact: Artefact, thing: RGB) -> None:
-    turned, dark = np.ascontiguousarray(np.rot90(warped(thing), 2)), (warped(thing) * 0.18).astype(np.uint8)
-    for photo in (warped(thing), turned, dark):
-        assert probability(artefact, photo, thing) > 0.8
-    hidden = warped(thing)
+def test_thing_is_recognised_in_hard_photos(artefact: Artefact) -> None:
+    turned, dark = np.ascontiguousarray(np.rot90(warped(THING), 2)), (warped(THING) * 0.18).astype(np.uint8)
+    for photo in (warped(THING), turned, dark):
+        assert probability(artefact, photo, THING) > 0.8
+    hidden = warped(THING)
     hidden[340:] = (60, 90, 60)
-    assert probability(artefact, hidden, thing) > 0.5
+    assert probability(artefact, hidden, THING) > 0.5
 
 
 def test_a_sign_that_shares_some_of_its_words_is_not_the_same_sign(artefact: Artefact) -> None:
@@ -78,26 +74,25 @@ def test_tiny_photos_are_described_without_errors(shape: tuple[int, int]) -> Non
     assert len(features(photo)) >= 0
 
 
-def test_rivals_for_one_place_share_their_probability() -> None:
-    box = (0.1, 0.1, 0.6, 0.6)
-    own, sibling = settle([Claim("a", 0.98, 100, box), Claim("b", 0.97, 100, box)], 2.0)
-    assert 0.45 < sibling < own < 0.55
+@pytest.mark.parametrize(
+    ("points", "place", "settled"),
+    [
+        ((100, 100), (0.0, 0.0, 0.4, 1.0), (0.5, 0.5)),
+        ((400, 80), (0.0, 0.0, 0.4, 1.0), (0.95, 0.05)),
+        ((80, 80), (0.5, 0.0, 1.0, 1.0), (0.98, 0.97)),  # things side by side are no rivals
+    ],
+)
+def test_rivals_for_one_place_share_their_probability(
+    points: tuple[int, int], place: tuple[float, float, float, float], settled: tuple[float, float]
+) -> None:
+    claims = [Claim("a", 0.98, points[0], (0.0, 0.0, 0.4, 1.0)), Claim("b", 0.97, points[1], place)]
+    own, other = settle(claims, 2.0)
+    assert own > other
+    assert (own, other) == pytest.approx(settled, abs=0.05)
 
 
-def test_strong_claim_beats_its_rival() -> None:
-    box = (0.1, 0.1, 0.6, 0.6)
-    own, sibling = settle([Claim("a", 0.98, 400, box), Claim("b", 0.97, 80, box)], 2.0)
-    assert own > 0.9
-    assert sibling < 0.1
-
-
-def test_things_side_by_side_are_no_rivals() -> None:
-    left, right = Claim("a", 0.98, 80, (0.0, 0.0, 0.4, 1.0)), Claim("b", 0.97, 80, (0.5, 0.0, 1.0, 1.0))
-    assert settle([left, right], 2.0) == pytest.approx([0.98, 0.97])
-
-
-def test_features_survive_their_file(thing: RGB, tmp_path: Path) -> None:
-    written, key = features(thing), content_key(thing, OPTIONS)
+def test_features_survive_their_file(tmp_path: Path) -> None:
+    written, key = features(THING), content_key(THING, OPTIONS)
     folder = FeatureFolder(tmp_path)
     folder.write(key, written)
     read = FeatureFolder(tmp_path).read(key)
@@ -108,16 +103,16 @@ def test_features_survive_their_file(thing: RGB, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [3, 30, 500])
-def test_a_damaged_features_file_is_told_from_a_whole_one(thing: RGB, cut: int) -> None:
-    data = encode(features(thing))
+def test_a_damaged_features_file_is_told_from_a_whole_one(cut: int) -> None:
+    data = encode(features(THING))
     with pytest.raises(DamagedFeatures):
         decode(data[:cut])
 
 
-def test_photos_described_in_another_way_have_another_key(thing: RGB) -> None:
+def test_photos_described_in_another_way_have_another_key() -> None:
     other = replace(OPTIONS, keypoints=7)
-    assert content_key(thing, OPTIONS) != content_key(thing, other)
-    assert content_key(thing, OPTIONS) == content_key(thing.copy(), OPTIONS)
+    assert content_key(THING, OPTIONS) != content_key(THING, other)
+    assert content_key(THING, OPTIONS) == content_key(THING.copy(), OPTIONS)
 
 
 def test_an_artefact_of_another_format_is_refused(tmp_path: Path) -> None:

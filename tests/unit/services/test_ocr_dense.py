@@ -29,16 +29,25 @@ PIECES = 4
 LINE = RecognizedLine("The Salt Road", 0.9, ((0, 0), (9, 0), (9, 4), (0, 4)))
 
 
-def box(left: float, top: float, width: float, height: float) -> np.ndarray[Any, np.dtype[np.float64]]:
+Points = NDArray[np.float64]
+
+
+def box(left: float, top: float, width: float = 200, height: float = 30) -> Points:
     right, bottom = left + width, top + height
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], dtype=np.float64)
 
 
-def test_small_and_outer_lines_are_left_out() -> None:
+def test_small_and_outer_lines_are_left_out_and_a_title_is_read() -> None:
     title, middle, corner = box(0, 0, 200, 40), box(450, 490, 100, 20), box(0, 980, 100, 20)
     chosen, left_out = most_useful([title, corner, middle], (1000, 1000), 2, 64_000)
     assert left_out == 1
     assert [each.tolist() for each in chosen] == [title.tolist(), middle.tolist()]
+    wide = [box(0, 20 * row, 1900, 20) for row in range(50)]  # 4,560 pixels each at the recogniser's height
+    chosen, left_out = most_useful(wide, (1000, 1900), 200, 64_000)
+    assert (len(chosen), left_out) == (14, 36)
+    above = [box(0, 0, 900, 60), *(box(0, 100 + 30 * row, 900, 20) for row in range(40))]
+    chosen, _ = most_useful(above, (1400, 900), 5, 64_000)
+    assert chosen[0].tolist() == above[0].tolist()
 
 
 @pytest.mark.parametrize("height", [10, 17, 20, 26, 33])
@@ -55,18 +64,6 @@ def test_one_block_of_an_even_page_is_read(height: int) -> None:
         rows = [round(each[0, 1] / step) for each in chosen if (each[0, 0] > 36 * height) == right]
         assert rows == list(range(rows[0], rows[0] + len(rows)))
         assert rows[0] < 20 < rows[-1]
-
-
-def test_a_title_is_read_before_the_page_below_it() -> None:
-    lines = [box(0, 0, 900, 60), *(box(0, 100 + 30 * row, 900, 20) for row in range(40))]
-    chosen, _ = most_useful(lines, (1400, 900), 5, 64_000)
-    assert chosen[0].tolist() == lines[0].tolist()
-
-
-def test_wide_lines_are_fewer() -> None:
-    wide = [box(0, 20 * row, 1900, 20) for row in range(50)]  # 4,560 pixels each at the recogniser's height
-    chosen, left_out = most_useful(wide, (1000, 1900), 200, 64_000)
-    assert (len(chosen), left_out) == (14, 36)
 
 
 def test_no_batch_is_longer_than_can_be_waited_for() -> None:
@@ -170,47 +167,32 @@ async def test_cancelled_work_is_resumed(stepped: SteppedEngine) -> None:
     pool.close()
 
 
-Points = NDArray[np.float64]
-
-
-def line(left: float, top: float, width: float = 200, height: float = 30) -> Points:
-    return np.array(
-        [[left, top], [left + width, top], [left + width, top + height], [left, top + height]], dtype=float
-    )
-
-
 def turned(corners: Points, degrees: float) -> Points:
     angle = np.radians(degrees)
     rotation = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     return np.asarray(corners @ rotation)
 
 
-TITLE, LEFT_1, LEFT_2 = line(0, 0, 600, 60), line(0, 100), line(0, 140)
-RIGHT_1, RIGHT_2 = line(400, 100), line(400, 140)
+TITLE, LEFT_1, LEFT_2 = box(0, 0, 600, 60), box(0, 100), box(0, 140)
+RIGHT_1, RIGHT_2 = box(400, 100), box(400, 140)
 
 
-def test_a_column_is_read_to_its_end_before_the_next() -> None:
-    shuffled = [RIGHT_2, LEFT_1, TITLE, RIGHT_1, LEFT_2]
-    assert reading_order(shuffled, ["and then", "once", "Title", "there", "upon"], 0) == [2, 1, 4, 3, 0]
-
-
-def test_prices_stay_beside_their_dishes() -> None:
-    shuffled = [RIGHT_2, LEFT_1, RIGHT_1, LEFT_2]
-    assert reading_order(shuffled, ["8.20", "Soup", "5.80", "Tart"], 0) == [1, 2, 3, 0]
-
-
+@pytest.mark.parametrize(
+    ("lines", "texts", "order"),
+    [
+        ([RIGHT_2, LEFT_1, TITLE, RIGHT_1, LEFT_2], "and then|once|Title|there|upon", [2, 1, 4, 3, 0]),
+        ([RIGHT_2, LEFT_1, RIGHT_1, LEFT_2], "8.20|Soup|5.80|Tart", [1, 2, 3, 0]),
+        ([box(220, 0, 90), box(0, 4, 90), box(110, 8, 90)], "c|a|b", [1, 2, 0]),
+    ],
+    ids=["columns one after the other", "prices beside their dishes", "uneven words"],
+)
 @pytest.mark.parametrize("quarter_turns", [0, 1, 2, 3])
 @pytest.mark.parametrize("tilt", [-12.0, 0.0, 9.0])
-def test_a_turned_and_tilted_photo_reads_the_same(quarter_turns: int, tilt: float) -> None:
-    lines = [
-        turned(corners, 90 * quarter_turns + tilt) for corners in (RIGHT_2, LEFT_1, TITLE, RIGHT_1, LEFT_2)
-    ]
-    assert reading_order(lines, list("edabc"), quarter_turns) == [2, 1, 4, 3, 0]
-
-
-def test_uneven_words_of_a_line_keep_their_order() -> None:
-    words = [line(220, 0, 90), line(0, 4, 90), line(110, 8, 90)]
-    assert reading_order(words, ["c", "a", "b"], 0) == [1, 2, 0]
+def test_a_turned_and_tilted_photo_reads_in_the_same_order(
+    lines: list[Points], texts: str, order: list[int], quarter_turns: int, tilt: float
+) -> None:
+    seen = [turned(corners, 90 * quarter_turns + tilt) for corners in lines]
+    assert reading_order(seen, texts.split("|"), quarter_turns) == order
 
 
 @given(
@@ -218,14 +200,14 @@ def test_uneven_words_of_a_line_keep_their_order() -> None:
     st.integers(0, 3),
 )
 def test_every_line_is_read_exactly_once(places: list[tuple[float, float, float]], turns: int) -> None:
-    lines = [line(left, top, width, 20) for left, top, width in places]
+    lines = [box(left, top, width, 20) for left, top, width in places]
     assert sorted(reading_order(lines, ["x"] * len(lines), turns)) == list(range(len(lines)))
 
 
 def test_perspective_does_not_part_a_price_from_its_dish() -> None:
     """Lines fan out: each further down slopes more, and the prices are far to the right."""
-    dishes = [line(0, 60 * row, 300, 34) for row in range(6)]
-    prices = [line(700, 60 * row, 60, 34) for row in range(6)]
+    dishes = [box(0, 60 * row, 300, 34) for row in range(6)]
+    prices = [box(700, 60 * row, 60, 34) for row in range(6)]
 
     def seen(corners: Points) -> Points:
         x, y = corners[:, 0], corners[:, 1]

@@ -36,122 +36,113 @@ def test_an_answer_is_a_whole_clause(sentence: str, span: str, subject: str | No
     assert len(speak(sentence, span, subject, "").split()) <= MOST_SPOKEN
 
 
-DUCHY = (
-    "The Duchy of Normandy, which began in 911 as a small fiefdom on the coast, was established by the "
-    "treaty between King Charles III and the Viking ruler Rollo, and was situated in the Frankish kingdom."
-)
-
-
 @pytest.mark.parametrize("filling", [" " * 19_000, "a, " * 6_000, "if " * 6_000, "Ada " * 4_500])
 def test_an_answer_in_a_hostile_sentence_is_spoken(filling: str) -> None:
     assert speak(f"It {filling} was built in x Zorn.", "Zorn", "The mill", "").endswith("Zorn.")
 
 
-def test_a_relative_clause_is_left_out_where_the_sentence_is_too_long_with_it() -> None:
-    text = speak(DUCHY, "King Charles III", None, "Normans")
-    assert text.startswith("The Duchy of Normandy was established by the treaty between King Charles III and")
+DUCHY = (
+    "The Duchy of Normandy, which began in 911 as a small fiefdom on the coast, was established by the "
+    "treaty between King Charles III and the Viking ruler Rollo, and was situated in the Frankish kingdom."
+)
+ARTICLE = (
+    "which, under article 4 of the Treaty on the Functioning of the European Union and by the rulings of "
+    "its courts in many years and cases, allowed him 6 million Lira in damages for his loss"
+)
+SLOW = "beside the river that the old men of the village had long called the slow one " * 2 + "in 1731"
 
 
 @pytest.mark.parametrize(
-    ("sentence", "span", "spoken"),
+    ("sentence", "span", "subject", "title", "spoken"),
     [
-        (
-            "Programs were punched on teleprinter tape and could from 1957 be written in a notation that was "
-            "invented by Jean Calloway in which instructions look like sentences.",
-            "Jean Calloway",
-            "Programs were punched on teleprinter tape and could from 1957 be written in a notation that was "
-            "invented by Jean Calloway.",
-        ),
         (
             "The tools for the wheelhouse cost £390 and may be borrowed for three days at a time; the "
             "deposit of £20 is lost if one comes back dirty or late.",
             "three days",
+            None,
+            "",
             "The tools for the wheelhouse cost £390 and may be borrowed for three days at a time.",
         ),
         (
-            "A chapel that was built on the field at the expense of the miller Agathe Roth fell in 1731; the "
-            "present obelisk, the work of the sculptor Bruno Keel, is younger.",
-            "1731",
-            "A chapel that was built on the field at the expense of the miller Agathe Roth fell in 1731.",
+            "Programs were punched on teleprinter tape and could from 1957 be written in a notation that was "
+            "invented by Jean Calloway in which instructions look like sentences.",
+            "Jean Calloway",
+            None,
+            "",
+            "Programs were punched on teleprinter tape and could from 1957 be written in a notation that was "
+            "invented by Jean Calloway.",
         ),
         (
             "The mill was closed with planks for fourteen years and rebuilt in paler stone, but the old "
             "wheel, which belonged to nobody, stayed where it was.",
             "paler stone",
+            None,
+            "",
             "The mill was closed with planks for fourteen years and rebuilt in paler stone.",
         ),
         (
             "Its nickname comes from Eleanor Harcombe of Wexcombe, who bought it in 1829 with the money from "
             "the sale of a brewery, and who played it every evening.",
             "a brewery",
+            None,
+            "The cello",
             "The cello: bought it in 1829 with the money from the sale of a brewery.",
         ),
         (
             "Five are coming: Miss Abara, who leads the trip, Mr Quill, Mrs Sandoval, Kit Marlowe and Dr "
             "Finch, a father who is a geologist and has been here before with others.",
             "Mr Quill",
+            None,
+            "",
             "Five are coming: Miss Abara, Mr Quill, Mrs Sandoval, Kit Marlowe and Dr Finch, a father who is "
             "a geologist.",
         ),
-    ],
-)
-def test_a_long_sentence_ends_where_what_it_says_is_whole(sentence: str, span: str, spoken: str) -> None:
-    assert speak(sentence, span, None, "The cello") == spoken
-
-
-def test_a_phrase_without_a_verb_is_not_taken_for_a_clause() -> None:
-    sentence = (
-        "In 2006, a toxic spill off the coast of Africa, from a European ship with waste of many kinds in "
-        "its tanks and no papers, prompted the Commission to look into legislation against waste."
-    )
-    assert speak(sentence, "2006", None, "European law") == "European law: 2006."
-
-
-@pytest.mark.parametrize(
-    ("span", "text"),
-    [
-        ("6 million", "6 million Lira in damages for his loss."),
+        # a relative clause is left out, or said of the words before it
         (
-            "European Union",
-            "Under article 4 of the Treaty on the Functioning of the European Union and by the rulings of "
-            "its courts in many years and cases.",
+            DUCHY,
+            "King Charles III",
+            None,
+            "",
+            DUCHY.replace(", which began in 911 as a small fiefdom on the coast,", ""),
         ),
+        (DUCHY, "911", None, "", "The Duchy of Normandy began in 911 as a small fiefdom on the coast."),
+        # a phrase without a verb is no clause
+        (
+            "In 2006, a toxic spill off the coast of Africa, from a European ship with waste of many kinds "
+            "in its tanks and no papers, prompted the Commission to look into legislation against waste.",
+            "2006",
+            None,
+            "European law",
+            "European law: 2006.",
+        ),
+        # what was cut is completed from pause to pause
+        (ARTICLE, "6 million", None, "", "6 million Lira in damages for his loss."),
+        (ARTICLE, "European Union", None, "", f"Under{ARTICLE[len('which, under') :].partition(',')[0]}."),
+        # a list is said from its first item
+        (
+            "He saw higher education as a vehicle of opportunity for the talented rather than an entitlement "
+            "for the wealthy, so Conant devised programs to identify, recruit, and support talented youth.",
+            "support talented youth",
+            None,
+            "Harvard",
+            "Harvard: programs to identify, recruit, and support talented youth.",
+        ),
+        (
+            f"beside the {'long and winding ' * 14}river, in honour of the poet Zebra, near the park",
+            "Zebra",
+            None,
+            "Park",
+            "Park: honour of the poet Zebra, near the park.",
+        ),
+        (SLOW, "1731", "The mill", "Mills", "The mill: the slow one in 1731."),
+        (SLOW, "1731", None, "Mills", "Mills: the slow one in 1731."),
+        (SLOW, "1731", None, "", "The slow one in 1731."),
     ],
 )
-def test_a_cut_span_is_completed_from_pause_to_pause(span: str, text: str) -> None:
-    sentence = (
-        "which, under article 4 of the Treaty on the Functioning of the European Union and by the rulings of "
-        "its courts in many years and cases, allowed him 6 million Lira in damages for his loss"
-    )
-    assert speak(sentence, span, None, "") == text
-
-
-def test_a_list_is_said_from_its_first_item() -> None:
-    sentence = (
-        "He saw higher education as a vehicle of opportunity for the talented rather than an entitlement for "
-        "the wealthy, so Conant devised programs to identify, recruit, and support talented youth."
-    )
-    expected = "Harvard: programs to identify, recruit, and support talented youth."
-    assert speak(sentence, "support talented youth", None, "Harvard") == expected
-
-
-def test_words_far_into_a_sentence_are_said_from_the_pause_before_them() -> None:
-    sentence = f"beside the {'long and winding ' * 14}river, in honour of the poet Zebra, near the park"
-    assert speak(sentence, "Zebra", None, "Park") == "Park: honour of the poet Zebra, near the park."
-
-
-def test_a_relative_clause_is_said_of_the_words_before_it() -> None:
-    text = "The Duchy of Normandy began in 911 as a small fiefdom on the coast."
-    assert speak(DUCHY, "911", None, "Normans") == text
-
-
-def test_a_span_that_no_short_clause_holds_is_said_with_what_it_is_about() -> None:
-    sentence = (
-        "beside the river that the old men of the village had long called the slow one " * 2 + "in 1731"
-    )
-    assert speak(sentence, "1731", "The mill", "Mills") == "The mill: the slow one in 1731."
-    assert speak(sentence, "1731", None, "Mills") == "Mills: the slow one in 1731."
-    assert speak(sentence, "1731", None, "") == "The slow one in 1731."
+def test_of_a_long_sentence_a_part_is_spoken_that_is_whole(
+    sentence: str, span: str, subject: str | None, title: str, spoken: str
+) -> None:
+    assert speak(sentence, span, subject, title) == spoken
 
 
 @pytest.mark.parametrize(

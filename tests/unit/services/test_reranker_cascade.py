@@ -102,26 +102,22 @@ def test_best_k1_are_judged() -> None:
     assert {text for _, text in judge.pairs} == {"a", "b", "c"}
 
 
-def test_best_k2_products_are_kept() -> None:
-    _expect(
-        _reranker(Towers(), Judge(), fine_top=1).rerank("who?", list("abcd"), None, PHOTO), [0, 0.54, 0, 0]
-    )
+def test_best_k2_products_are_kept_of_equals_the_first() -> None:
+    one = _reranker(Towers(), Judge(), fine_top=1)
+    _expect(one.rerank("who?", list("abcd"), None, PHOTO), [0, 0.54, 0, 0])
     strict = _reranker(Towers(), Judge(), coarse_threshold=0.5, fine_threshold=0.4)
     _expect(strict.rerank("who?", list("abcd"), None, PHOTO), [0, 0.54, 0, 0])  # a: .18 is below .5 * .4
-
-
-def test_of_equals_the_first_are_kept() -> None:
-    scores = _reranker(None, Judge(), fine_top=2).rerank("who?", ["c 1", "c 2", "c 3"], None, PHOTO)
-    assert scores == [1.0, 1.0, 0.0]
+    two = _reranker(None, Judge(), fine_top=2)
+    assert two.rerank("who?", ["c 1", "c 2", "c 3"], None, PHOTO) == [1.0, 1.0, 0.0]
+    assert two.rerank("who?", [], None, PHOTO) == []
 
 
 def test_a_stage_that_is_off_has_factor_1_and_discards_nothing() -> None:
-    _expect(
-        _reranker(Towers(), None, fine_threshold=0.99).rerank("who?", list("abc"), None, PHOTO),
-        [0.9, 0.6, 0.3],
-    )
+    coarse = _reranker(Towers(), None, fine_threshold=0.99)
+    _expect(coarse.rerank("who?", list("abc"), None, PHOTO), [0.9, 0.6, 0.3])
     alone = _reranker(None, Judge(), coarse_top=1, coarse_threshold=0.9, fine_threshold=0.5)
     _expect(alone.rerank("who?", list("abc"), None, PHOTO), [0, 0.9, 1.0])
+    _expect(_reranker(None, Judge()).rerank("who?", list("ab"), None, PHOTO, fine_top=0), [0.2, 0.9])
 
 
 def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
@@ -136,16 +132,8 @@ def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
 
 def test_documents_are_sorted_by_length_for_batching() -> None:
     towers, judge = Towers(), Judge()
-    result = _reranker(towers, judge).rerank("who?", ["a", "bbbb", "cc"], None, PHOTO)
-    assert towers.read == ["bbbb", "cc", "a"]
-    assert [text for _, text in judge.pairs] == ["bbbb", "cc", "a"]
-    _expect(result, [0.18, 0.54, 0.3])
-
-
-def test_nothing_in_gives_nothing_out() -> None:
-    towers = Towers()
-    assert _reranker(towers, Judge()).rerank("who?", [], None, PHOTO) == []
-    assert towers.photos == []
+    _expect(_reranker(towers, judge).rerank("who?", ["a", "bbbb", "cc"], None, PHOTO), [0.18, 0.54, 0.3])
+    assert towers.read == [text for _, text in judge.pairs] == ["bbbb", "cc", "a"]
 
 
 def test_probe_reaches_the_second_stage() -> None:
@@ -153,7 +141,3 @@ def test_probe_reaches_the_second_stage() -> None:
     _reranker(towers, judge, coarse_threshold=0.9).probe()
     assert len(towers.photos) == 1
     assert len(judge.pairs) == 1
-
-
-def test_with_one_model_only_it_reads_whatever_the_caller_says() -> None:
-    _expect(_reranker(None, Judge()).rerank("who?", list("ab"), None, PHOTO, fine_top=0), [0.2, 0.9])

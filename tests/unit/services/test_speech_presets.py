@@ -27,7 +27,7 @@ def test_commands_use_the_presets_path_port_and_weights(preset: Preset) -> None:
     assert [word.split("/")[2] for word in named] == ([folder] if preset.repository else [])
 
 
-def test_vllm_is_told_its_share_and_may_fetch_nothing() -> None:
+def test_vllm_is_told_its_share_and_may_fetch_nothing_and_kokoro_does_not_log_what_is_spoken() -> None:
     preset = PRESETS["vllm-whisper"]
     words = serve_command(preset)
     assert words[-2:] == ["--gpu-memory-utilization", f"{vllm_share(preset):g}"]
@@ -35,9 +35,6 @@ def test_vllm_is_told_its_share_and_may_fetch_nothing() -> None:
     assert words[words.index("--allowed-media-domains") + 1].endswith(".invalid")
     assert serve_command(preset, 0.2)[-1] == "0.2"
     assert "--gpu-memory-utilization" not in serve_command(PRESETS["whisper.cpp-cuda"])
-
-
-def test_what_is_spoken_is_not_logged() -> None:
     for name in ("kokoro", "kokoro-cuda"):
         assert dict(PRESETS[name].environment)["API_LOG_LEVEL"] == "WARNING"
 

@@ -15,8 +15,9 @@ from services.text_search.app import create_app
 from services.text_search.engine import BGE_QUERY_INSTRUCTION, Instructions
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, shorten
 from services.text_search.settings import Engine, TextSearchSettings
-from tests.live import live
-from tests.unit.services.text_embedding_server import KEY, MODEL, PATH, SIZE, EmbeddingServer, word_vector
+from tests.live import live, served
+from tests.unit.services.image_encoders import SIZE
+from tests.unit.services.model_server import KEY, MODEL, OTHER_PATH, ModelServer, vector
 from tests.unit.services.text_search_calls import chunk, publish
 
 PLAIN = Instructions("", "")
@@ -24,7 +25,7 @@ Answer = TypeVar("Answer")
 
 
 async def call_encoder(
-    server: EmbeddingServer,
+    server: ModelServer,
     ask: Callable[[RemoteEncoder], Answer],
     model: str = MODEL,
     **options: Any,
@@ -34,81 +35,54 @@ async def call_encoder(
 
     def work(url: str) -> Answer:
         with closing(RemoteServer(url, KEY, model)) as client:
-            return ask(RemoteEncoder(client, instructions, RemoteOptions(PATH, **options)))
+            return ask(RemoteEncoder(client, instructions, RemoteOptions(OTHER_PATH, **options)))
 
-    async with live(server.app()) as http:
-        return await anyio.to_thread.run_sync(work, str(http.base_url))
-
-
-def unit(text: str) -> Any:
-    vector = np.asarray(word_vector(text), np.float32)
-    return vector / np.linalg.norm(vector)
+    async with served(server.app()) as url:
+        return await anyio.to_thread.run_sync(work, url)
 
 
-async def test_vectors_keep_the_order_of_the_texts() -> None:
+def inputs(server: ModelServer) -> list[list[str]]:
+    """The texts of each request after the first, which learns the vectors' size."""
+    return [body.input for body in server.bodies[1:]]
+
+
+async def test_vectors_keep_the_order_of_the_texts_in_requests_of_a_batch() -> None:
     texts = [f"The harbour of Lindvik, part {number}." for number in range(40)]
-    server = EmbeddingServer()
-    vectors = await call_encoder(server, lambda encoder: encoder.passages(texts))
-    assert [vector.dtype for vector in vectors] == [np.float32] * 40
-    np.testing.assert_allclose(np.array(vectors), np.array([unit(text) for text in texts]), atol=1e-6)
+    server = ModelServer()
+    vectors = await call_encoder(server, lambda encoder: encoder.passages(texts), max_batch=16)
+    expected = np.array([vector(text) for text in texts])
+    assert {each.dtype for each in vectors} == {np.dtype(np.float32)}
+    np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected, axis=1)[:, None], atol=1e-6)
+    assert [len(texts) for texts in inputs(server)] == [16, 16, 8]
 
 
-async def test_requests_hold_no_more_texts_than_a_batch() -> None:
-    server = EmbeddingServer()
-    await call_encoder(server, lambda encoder: encoder.passages(["a"] * 20), max_batch=8)
-    assert [len(texts) for texts in server.seen] == [1, 8, 8, 4]
-
-
-async def test_instructions_stand_before_questions_and_passages() -> None:
-    server = EmbeddingServer()
+async def test_instructions_stand_before_texts_and_a_text_that_is_too_long_is_cut() -> None:
+    server = ModelServer()
+    long = ["incomprehensibilities " * 600, "x" * 20_000, ""]
     await call_encoder(
         server,
-        lambda encoder: (encoder.queries(["who?"]), encoder.passages(["Ada."])),
-        instructions=Instructions("query: ", "passage: "),
+        lambda encoder: (encoder.queries(["who?"]), encoder.passages(["Ada.", *long])),
+        instructions=Instructions("query: ", ""),
     )
-    assert server.seen[1:] == [["query: who?"], ["passage: Ada."]]
-
-
-async def test_a_text_that_the_server_would_refuse_as_too_long_is_cut() -> None:
-    server = EmbeddingServer()
-    await call_encoder(
-        server, lambda encoder: encoder.passages(["incomprehensibilities " * 600, "x" * 20_000, ""])
-    )
-    long, unbroken, empty = server.seen[-1]
-    assert long.split() == ["incomprehensibilities"] * 127
-    assert unbroken == empty == " "
+    assert inputs(server) == [["query: who?"], ["Ada.", "incomprehensibilities " * 127, " ", " "]]
 
 
 async def test_the_size_and_the_model_are_what_the_server_says() -> None:
-    about = await call_encoder(EmbeddingServer(), lambda encoder: (encoder.size, encoder.name), model="")
-    assert about == (SIZE, "bge-large-en-v1.5 (remote)")
+    about = await call_encoder(ModelServer(), lambda encoder: (encoder.size, encoder.name), model="")
+    assert about == (SIZE, "tiny (remote)")
 
 
-def entry(embedding: object, index: object = 0) -> dict[str, Any]:
-    return {"data": [{"index": index, "embedding": embedding}]}
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        [],
-        {"data": None},
-        entry([0.0, 0.0]),
-        entry([10**400]),
-        {"data": [*entry([1.0])["data"], *entry([1.0], 1)["data"]]},
-    ],
-)
+@pytest.mark.parametrize("reply", [[], {"data": None}, {"data": [{"index": 0, "embedding": [10**400]}]}])
 async def test_a_reply_of_another_shape_is_called_that(reply: object) -> None:
-    server = EmbeddingServer(reply=reply)
     with pytest.raises(DependencyUnavailable, match="a reply of another shape"):
-        await call_encoder(server, lambda encoder: encoder.size)
+        await call_encoder(ModelServer(fault=lambda _: reply), lambda encoder: encoder.size)
 
 
 async def test_vectors_that_change_their_size_are_refused() -> None:
-    server = EmbeddingServer()
+    server = ModelServer()
 
     def ask(encoder: RemoteEncoder) -> None:
-        server.reply = entry([1.0, 0.0])
+        server.spoil = lambda vectors: [vectors[0][:-1]]
         encoder.queries(["who?"])
 
     with pytest.raises(DependencyUnavailable, match="another shape"):
@@ -122,32 +96,26 @@ def test_what_is_left_of_a_text_begins_it_and_fits(text: str) -> None:
     assert shorten(left, 512) == left
 
 
-HARBOUR, AUTHOR = chunk("The harbour of Lindvik was dredged."), chunk("Mira Holm wrote The Salt Road.")
-
-
-def settings(folder: Path, url: str) -> TextSearchSettings:
-    return TextSearchSettings(
-        port=0,
-        data_dir=folder,
-        engine=Engine.REMOTE,
-        remote_url=url,
-        remote_model=MODEL,
-        remote_key=KEY,
-        remote_path=PATH,
-    )
-
-
 async def test_pages_are_found_after_a_restart(tmp_path: Path) -> None:
-    question = {"queries": ["Who wrote The Salt Road?"], "k": 1}
-    server = EmbeddingServer()
-    async with live(server.app()) as embeddings:
-        chosen = settings(tmp_path, str(embeddings.base_url))
-        async with live(create_app(chosen)) as client:
-            await publish(client, "v1", [HARBOUR, AUTHOR])
-            first = (await client.post("/v1/text-search", json=question)).json()
-        async with live(create_app(chosen)) as client:
-            again = (await client.post("/v1/text-search", json=question)).json()
-            assert (await client.get("/info")).json()["engine"] == "remote"
-    assert first["hits"][0]["snippet"] == AUTHOR["text"]
+    harbour, author = chunk("The harbour of Lindvik was dredged."), chunk("Mira Holm wrote The Salt Road.")
+    question = "Who wrote The Salt Road?"
+    server, replies = ModelServer(), []
+    async with served(server.app()) as url:
+        settings = TextSearchSettings(
+            port=0,
+            data_dir=tmp_path,
+            engine=Engine.REMOTE,
+            remote_url=url,
+            remote_model=MODEL,
+            remote_key=KEY,
+            remote_path=OTHER_PATH,
+        )
+        for start in range(2):
+            async with live(create_app(settings)) as client:
+                if start == 0:
+                    await publish(client, "v1", [harbour, author])
+                replies.append(await client.post("/v1/text-search", json={"queries": [question], "k": 1}))
+    first, again = (reply.json() for reply in replies)
     assert again == first
-    assert server.seen[-1] == [BGE_QUERY_INSTRUCTION + question["queries"][0]]  # type: ignore[index]
+    assert first["hits"][0]["snippet"] == author["text"]
+    assert server.bodies[-1].input == [BGE_QUERY_INSTRUCTION + question]

@@ -34,23 +34,16 @@ async def ask(
         return VerifyReply.model_validate((await client.post("/v1/verify", json=body)).json())
 
 
-async def test_a_supported_answer_comes_with_the_span_that_carries_it() -> None:
+async def test_a_supported_answer_comes_with_its_span_and_another_with_the_reason() -> None:
     reply = await ask("It has 312 pages.")
     assert reply.supported
     assert reply.span is not None
     assert EVIDENCE[reply.span.evidence_index][reply.span.start : reply.span.end] == reply.span.text
     assert "312" in reply.span.text
     assert [check.name for check in reply.checks] == [CheckName.TERMS]
-
-
-async def test_an_unsupported_answer_says_why() -> None:
-    reply = await ask("It has 321 pages.")
-    assert not reply.supported
-    (failed,) = (check for check in reply.checks if not check.passed)
-    assert failed.detail == "The evidence does not say this."
-
-
-async def test_the_threshold_is_a_setting() -> None:
+    other = await ask("It has 321 pages.", engine=Engine.WHITE_BOX)  # which reads where no model signals
+    assert not other.supported
+    assert [check.detail for check in other.checks if not check.passed] == ["The evidence does not say this."]
     assert not (await ask("It has 312 pages.", supported_from=1.0)).supported
 
 
@@ -86,19 +79,17 @@ async def test_the_thresholds_of_the_tokens_come_with_the_request() -> None:
     assert [check.name for check in strict.checks if not check.passed] == [CheckName.TOKEN_MIN]
 
 
-async def test_invalid_requests_are_refused() -> None:
-    signals = (
-        '"token_probabilities": [0.5, 1.01]', '"token_min": 1.5', '"model_judgement": NaN',
-    )  # fmt: skip
-    fields = ('"answer": ""', *(f'"answer": "y", {signal}' for signal in signals))
+async def test_signals_that_are_no_probabilities_are_refused() -> None:
+    fields = {
+        '"token_probabilities": [0.5, 1.01]': 422,
+        '"token_min": 1.5': 422,
+        '"model_judgement": NaN': 400,
+    }
     json = {"Content-Type": "application/json"}
     async with live(create_app(VerifierSettings(port=0))) as client:
-        for field in fields:
-            body = f'{{"question": "x", "evidence": [], {field}}}'
-            reply = await client.post("/v1/verify", content=body, headers=json)
-            status, kind = (400, "malformed_request") if "NaN" in field else (422, "invalid_request")
-            assert reply.status_code == status, field
-            assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
+        for field, status in fields.items():
+            body = f'{{"question": "x", "evidence": [], "answer": "y", {field}}}'
+            assert (await client.post("/v1/verify", content=body, headers=json)).status_code == status, field
 
 
 BUILTIN = BuiltinVerifier()
@@ -127,7 +118,7 @@ def verify(engine: WhiteBoxVerifier | BuiltinVerifier, answer: str, signals: Mod
 
 
 @given(any_signals())
-def test_every_signal_must_reach_its_threshold(signals: ModelSignals) -> None:
+def test_every_signal_must_reach_its_threshold_and_has_a_check(signals: ModelSignals) -> None:
     tokens = signals.token_probabilities
     mean = math.fsum(tokens) / len(tokens) if tokens else 1.0
     sure = not tokens or (min(tokens) >= signals.token_min and max(mean, min(tokens)) >= signals.token_mean)
@@ -136,6 +127,10 @@ def test_every_signal_must_reach_its_threshold(signals: ModelSignals) -> None:
     assert certainty.accepted == (sure and judged)
     assert (certainty.probability >= 0.5) == certainty.accepted
     assert 0.0 <= certainty.probability <= 1.0
+    names = [CheckName.TOKEN_MIN, CheckName.TOKEN_MEAN] if tokens else []
+    names += [CheckName.JUDGE] if signals.judgement is not None else []
+    assert [check.name for check in certainty.checks] == names
+    assert all(check.passed == (not check.detail) for check in certainty.checks)
 
 
 @given(TOKENS, st.integers(0, 7), PROBABILITIES, PROBABILITIES, PROBABILITIES)
@@ -159,33 +154,11 @@ def test_a_higher_threshold_never_makes_the_answer_more_probable(
         assert strict.probability <= lenient.probability + 1e-12
 
 
-@given(any_signals())
-def test_each_signal_has_a_check_and_each_refusal_a_sentence(signals: ModelSignals) -> None:
-    names = [CheckName.TOKEN_MIN, CheckName.TOKEN_MEAN] if signals.token_probabilities else []
-    names += [CheckName.JUDGE] if signals.judgement is not None else []
-    checks = certain(signals).checks
-    assert [check.name for check in checks] == names
-    assert all(check.passed == (not check.detail) for check in checks)
-
-
-def test_the_papers_thresholds_are_reached_from_the_threshold_on() -> None:
-    assert certain(ModelSignals((0.60, 1.0, 1.0, 1.0))).accepted
-    assert not certain(ModelSignals((0.5999999, 1.0, 1.0, 1.0))).accepted
-    assert certain(ModelSignals((0.9, 0.9, 0.9))).accepted
-
-
 def test_the_judge_alone_is_enough() -> None:
     refused = verify(WHITE_BOX, "It has 312 pages.", ModelSignals(judgement=0.3))
-    assert refused.refused
-    assert refused.probability == pytest.approx(0.3)
-    assert refused.by_evidence is None
+    assert (refused.refused, refused.probability, refused.by_evidence) == (True, pytest.approx(0.3), None)
     (judge,) = refused.checks
     assert judge.detail == "The judge finds the answer correct with probability 0.30, below 0.50."
-
-
-def test_without_signals_the_white_box_judges_as_the_pocket_engine() -> None:
-    for answer in ("It has 312 pages.", "It has 321 pages."):
-        assert verify(WHITE_BOX, answer, NO_SIGNALS) == verify(BUILTIN, answer, NO_SIGNALS)
 
 
 @pytest.mark.parametrize("number", [math.nan, 1.0000001, -0.1, math.inf])
