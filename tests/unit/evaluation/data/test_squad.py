@@ -15,7 +15,6 @@ from tests.unit.evaluation.data.small_squad import (
     BELL,
     FERRY,
     OPENED,
-    SUNK,
     WINTER,
     answered,
     articles,
@@ -71,12 +70,9 @@ def test_the_ingestion_takes_the_pages_and_keeps_their_words(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [
-        ({"articles": ("Bell_of_Orrin",)}, ["b1", "b2"]),
         ({"articles": ("bell of orrin",)}, ["b1", "b2"]),
-        ({"articles": ("Harl, on the Senn",)}, ["f1", "f2", "f3", "f4"]),
         ({"articles": ("Bell of Orrin,Harl, on the Senn",)}, ["f1", "f2", "f3", "f4", "b1", "b2"]),
         ({"articles": ("Bell of Orrin", "Harl,_on_the_Senn")}, ["f1", "f2", "f3", "f4", "b1", "b2"]),
-        ({"left_out": ("Harl, on the Senn",)}, ["b1", "b2"]),
         (
             {"articles": ("Harl, on the Senn, Bell of Orrin",), "left_out": ("Bell of Orrin",)},
             ["f1", "f2", "f3", "f4"],
@@ -122,19 +118,13 @@ def changed(**fields: Any) -> dict[str, Any]:
     ("kind", "question"),
     [
         ("malformed_row", "no object"),
-        ("malformed_row", changed(id=7)),
-        ("malformed_row", changed(id="a\nb")),
         ("malformed_row", changed(answers="Edda Marr")),
         ("malformed_row", changed(answers=["Edda Marr"])),
-        ("malformed_row", changed(answers=[{"text": 7}])),
         ("malformed_row", changed(is_impossible="no")),
         ("malformed_row", changed(is_impossible=True)),
-        ("malformed_row", changed(question="Who \ud800?")),
         ("empty_answer", changed(answers=[])),
         ("empty_answer", changed(answers=[{"text": " "}])),
-        ("empty_question", changed(question=" ")),
         ("empty_answer", {**impossible("x", "Who?", ""), "plausible_answers": [{"text": ""}]}),
-        ("repeated_interaction", {**SUNK, "id": "f1"}),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_named_with_its_place(
