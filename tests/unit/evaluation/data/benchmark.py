@@ -81,14 +81,6 @@ def write_parquet(path: Path, rows: Sequence[Row], names: Mapping[str, Sequence[
     return path
 
 
-def write_jsonl(path: Path, rows: Sequence[Any]) -> Path:
-    """Rows as lines (a text as it is), without embedded photos."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [each if isinstance(each, str) else json.dumps(each) for each in rows]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
 METADATA = {
     "target_roi_bbox": [10, 20, 60, 120],
     "image_size": [100, 200],

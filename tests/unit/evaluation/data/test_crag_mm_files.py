@@ -40,7 +40,6 @@ def opened(source: Path, **options: Any) -> Dataset:
 
 
 def of_rows(folder: Path, *rows: Row, **options: Any) -> Dataset:
-    """A dataset of one file with these rows."""
     path = folder / "data/validation.parquet"
     return opened(write_parquet(path, [columns(each) for each in rows], SINGLE_NAMES), **options)
 

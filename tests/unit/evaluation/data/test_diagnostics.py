@@ -78,7 +78,6 @@ def test_rows_about_other_questions_are_refused(tmp_path: Path, dataset: Dataset
 
 
 def scored(target: Target | None = TARGET, **fields: Any) -> Scored:
-    """An answer after all stages."""
     stages = dict.fromkeys(("cropper", "image_search", "query_rewrite"), 1.0)
     record = turn_of("1", answered("x", timings_ms=stages, **fields)).model_copy(update={"target": target})
     return Scored(record, Judgement(Verdict.CORRECT, "made up"))

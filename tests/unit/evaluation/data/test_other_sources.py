@@ -1,5 +1,6 @@
 """Datasets from user folders, world folders and the Hugging Face hub."""
 
+import json
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -13,7 +14,7 @@ from evaluation.data.model import AnswerType, Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
 from evaluation.data.rows import sample
 from tests.unit.chassis.picture_hosts import picture
-from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, write_jsonl, write_parquet
+from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, write_parquet
 from tests.unit.evaluation.runs.small_world import numbered, write_world
 
 Line = dict[str, Any]
@@ -23,7 +24,8 @@ def plain(folder: Path, *lines: Line | str, **options: Any) -> Dataset:
     (folder / "photos").mkdir(exist_ok=True)
     for name in ("a.jpg", "b.jpg"):
         (folder / "photos" / name).write_bytes(picture())
-    write_jsonl(folder / "questions.jsonl", [QUESTION, *lines])
+    written = [each if isinstance(each, str) else json.dumps(each) for each in (QUESTION, *lines)]
+    (folder / "questions.jsonl").write_text("\n".join(written))
     return open_dataset(str(folder), **options)
 
 
