@@ -149,7 +149,7 @@ def test_judges_have_files_of_their_own_below_the_run(tmp_path: Path, one: str, 
 def test_what_a_verdict_depends_on_is_in_its_key() -> None:
     case = Case("i", "q", "g", "a")
     changes = ({"question": "Q"}, {"gold": "G"}, {"answer": "A"}, {"abstained": True}, {"failed": True})
-    others = [replace(case, **change) for change in changes]  # type: ignore[arg-type]
+    others = [replace(case, **change) for change in changes]
     keys = {key_of(each, "j", "1") for each in (case, *others)}
     assert len(keys | {key_of(case, "k", "1"), key_of(case, "j", "2")}) == 8
     assert key_of(case, "j") == key_of(Case("other", "q", "g", "a"), "j")
