@@ -50,11 +50,9 @@ def test_every_preset_fits_on_one_card_beside_the_small_models(tmp_path: Path, p
 
 
 def test_voice_on_the_cpu_takes_no_memory_of_a_card(tmp_path: Path) -> None:
-    on_cpu = {
-        "voice.stt": {"preset": "whisper.cpp", "gpu": "cpu"},
-        "voice.tts": {"preset": "kokoro", "gpu": "cpu"},
-    }
-    result = proposal(tmp_path, on_cpu, voice=True)
+    on_cpu = {"stt": "whisper.cpp", "tts": "kokoro"}
+    changes = {f"voice.{role}": {"preset": name, "gpu": "cpu"} for role, name in on_cpu.items()}
+    result = proposal(tmp_path, changes, voice=True)
     assert result.layout.services["stt"] is result.layout.services["tts"] is None
     assert result.vlm == proposal(tmp_path).vlm
 
@@ -141,43 +139,27 @@ def test_the_shipped_file_has_every_service() -> None:
     ("changes", "sentence"),
     [
         ({"node": DROP}, "node: must be given"),
-        ({"node.memory_gb": "48"}, "node.memory_gb: Input should be a valid number"),
         ({"node.memory_gb": float("nan")}, "node.memory_gb: Input should be a finite number"),
-        ({"node.cards": 0}, "node.cards: Input should be greater than or equal to 1"),
         ({"node.headroom_gb": 48}, "node: headroom_gb 48 is all of memory_gb 48"),
         ({"node.memroy": 1}, "node.memroy: unknown field"),
-        ({"latencies": "h100"}, "latencies: Input should be 'l40s' or 'pocket'"),
         ({"vlm.preset": "gpt-5"}, "vlm: unknown preset 'gpt-5'; use one of llama-3.2-11b-vision,"),
         ({"vlm.gpu": "cpu"}, "vlm: the model server needs a card"),
-        ({"vlm.replicas": 2}, "vlm.replicas: Input should be 1"),
-        ({"services": []}, "services: Input should be a valid dictionary"),
         ({"services.search": {"engine": "x", "gpu": "cpu"}}, "services: search is missing or unknown"),
-        ({"services.ocr": DROP}, "services: ocr is missing or unknown"),
         ({"services.ocr.weights_gb": 1}, "services.ocr: a service on the CPU cannot have weights_gb"),
         ({"services.ocr.gpu": 0, "services.ocr.weights_gb": 1}, "services.ocr.gpu must be cpu"),
         ({"services.verifier.batch": 4}, "services.verifier.batch must be left out"),
         ({"services.reranker.gpu": "tpu"}, "services.reranker.gpu: 'tpu' is neither the index of a card nor"),
-        ({"services.reranker.gpu": -1}, "services.reranker.gpu: -1 is neither"),
         ({"services.reranker.gpu": True}, "services.reranker.gpu: True is neither"),
         ({"services.reranker.weights_gb": 0}, "services.reranker: a service on a card needs weights_gb"),
-        (
-            {"services.reader.preset": "whisper"},
-            "services.reader: unknown preset 'whisper'; use one",
-        ),
+        ({"services.reader.preset": "whisper"}, "services.reader: unknown preset 'whisper'; use one"),
         (
             {"services.text_search": SEEING_SEARCH | {"preset": "qwen3-vl-reranker-2b"}},
             "services.text_search.preset is 'qwen3-vl-reranker-2b'; it is for another service or engine",
         ),
         ({"services.text_search": SEEING_SEARCH | {"engine": "bge"}}, "services.text_search.preset is"),
-        (
-            {"services.text_search": SEEING_SEARCH | {"gpu": "cpu"}},
-            "services.text_search: a service on",
-        ),
+        ({"services.text_search": SEEING_SEARCH | {"gpu": "cpu"}}, "services.text_search: a service on"),
         ({"services.text_search": SEEING_SEARCH | {"weights_gb": 4}}, "services.text_search: a service on a"),
-        ({"services.reranker.share": 0.5}, "services.reranker.share: unknown field"),
         ({"services.reranker.engine": "pocket"}, "services.reranker.gpu must be cpu"),
-        ({"services.domain_router.engine": "builtin"}, "services.domain_router.gpu must be cpu"),
-        ({"services.domain_router.engine": "pocket"}, "services.domain_router.gpu must be cpu"),
         ({"voice.stt.preset": "parakeet"}, "voice.stt: unknown preset 'parakeet'"),
         ({"voice.stt.gpu": "cpu"}, "voice.stt: whisper.cpp-cuda needs a card"),
         ({"voice.tts.preset": "kokoro"}, "voice.tts: kokoro needs gpu: cpu"),
@@ -200,15 +182,10 @@ def test_options_replace_values_and_are_checked_alike() -> None:
     assert "unknown preset 'x'" in refused(SHIPPED, preset="x")
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    assert refused(tmp_path / "none.yaml").endswith(" cannot be read: No such file or directory.")
-
-
-@pytest.mark.parametrize(
-    "text", ["", "- node\n", "node: [1, 2\n", "\tnode: 1\n", "[" * 20_000, "a: 2026-99-99"]
-)
-def test_a_file_without_entries_is_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["", "- node\n", "node: [1, 2\n", "[" * 20_000, "a: 2026-99-99"])
+def test_a_file_that_is_missing_or_without_entries_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "node.yaml"
+    assert refused(path).endswith(" cannot be read: No such file or directory.")
     path.write_text(text, "utf-8")
     refused(path)
 

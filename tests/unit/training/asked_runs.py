@@ -1,6 +1,5 @@
 """Make evaluation runs with the gateway's own prompts before a scripted model server."""
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from gateway.pipelines.wiki_prf.tool_plan import Material
 from gateway.reasoning.port import counting_calls
 from gateway.state import Evidence, GenerationBudget, Photo, Query, Turn
 from loreglass_client.models import Explanation
+from tests.unit.chassis.pictures import encoded
 from tests.unit.evaluation.records import answered, turn_of
 from tests.unit.gateway.llm.stage import Bench, bench, context, deadline, page
 
@@ -42,40 +42,26 @@ class Question:
 
     @property
     def text(self) -> str:
-        """As it is asked."""
         return f"When was tower {self.number} built?"
-
-    @property
-    def session_id(self) -> str:
-        """The conversation's."""
-        return self.session or f"session-{self.number}"
 
 
 def jpeg(number: int) -> bytes:
-    """A photo of its own colours."""
-    held = io.BytesIO()
     colour = (number * 37 % 256, number * 91 % 256, number * 53 % 256)
-    Image.new("RGB", (64, 48), colour).save(held, "JPEG")
-    return held.getvalue()
+    return encoded(Image.new("RGB", (64, 48), colour), "JPEG")
 
 
 async def ask_run(
     folder: Path,
     questions: Sequence[Question],
     *,
-    dataset: str = "towers",
     traits: ServerTraits | None = None,
     model_calls: bool = True,
     started_at: float = 0.0,
 ) -> Run:
     """A run of `three-step` and of `wiki-prf`'s filter at once: their calls stand side by side."""
+    settings = {"explain": True, "model_calls": model_calls}
     header = RunHeader(
-        name="three-step",
-        dataset=dataset,
-        fingerprint="x",
-        pipeline="three-step",
-        started_at=started_at,
-        settings={"explain": True, "model_calls": model_calls},
+        name="three-step", dataset="towers", fingerprint="x", started_at=started_at, settings=settings
     )
     (folder / "photos").mkdir(parents=True)
     with RunStore(folder, header) as store:
@@ -99,46 +85,35 @@ async def _record(folder: Path, place: int, question: Question, traits: ServerTr
     with counting_calls(keep=True) as calls:
         async with bench(script, traits=traits) as it:
             await _ask(it, question, photo.read_bytes(), [OTHER, *pages])
+    found = [{"title": each.title, "url": each.url, "text": each.text} for each in (OTHER, *pages)]
     run_facts = Told(
         notes=[{"stage": "text_search", "text": f"2 results: x; kept: {question.query}"}],
-        found=[
-            {"stage": "text_search", "title": each.title, "url": each.url, "text": each.text}
-            for each in (OTHER, *pages)
-        ],
+        found=[{"stage": "text_search", **each} for each in found],
         model_calls=calls.words or [],
     )
-    kind = AnswerType.DATE if question.answerable else AnswerType.UNANSWERABLE
     truth = Truth(
         interaction_id=f"i-{question.number}",
-        answer_type=kind,
+        answer_type=AnswerType.DATE if question.answerable else AnswerType.UNANSWERABLE,
         accepted=question.accepted,
         value=question.accepted[0] if question.accepted else None,
         entity=f"Tower {question.number}",
     )
     explanation = Explanation.model_validate(run_facts.model_dump(mode="json"))
-    record = turn_of(
-        f"i-{question.number}",
-        answered(question.answered, explanation=explanation, session_id=question.session_id),
-        session_id=question.session_id,
-        turn=question.turn,
-        place=place,
-        photo=str(photo.resolve()),
-        question=question.text,
-        gold=question.gold,
-        domain="other",
-        truth=truth,
-    )
+    session = question.session or f"session-{question.number}"
+    answer = answered(question.answered, explanation=explanation, session_id=session)
+    where = {"session_id": session, "turn": question.turn, "place": place, "photo": str(photo.resolve())}
+    words = {"question": question.text, "gold": question.gold, "domain": "other", "truth": truth}
+    record = turn_of(truth.interaction_id, answer, **where, **words)
     return record.model_copy(update=dict(question.record))
 
 
 async def _ask(it: Bench, question: Question, photo: bytes, pages: Sequence[Evidence]) -> None:
     history = (Turn("What is this?", "A red tower.", False),) if question.turn else ()
     query = Query(question.text, Photo(photo, 64, 48, "digest"), history=history)
-    about, enough = query, GenerationBudget()
-    await it.three_step.sample_queries(about, 2, deadline())
+    enough, gathered = GenerationBudget(), Material(tuple(pages))
+    await it.three_step.sample_queries(query, 2, deadline())
     await it.three_step.rank(query, pages, 10, deadline())
-    await it.three_step.answer(about, context(*pages), enough, deadline())
-    plan = await it.wiki_prf.plan_tools(about, deadline())
-    gathered = Material(tuple(pages))
-    knowledge = await it.wiki_prf.filter(query, plan, gathered, deadline()) if question.knowledge else None
-    await it.wiki_prf.answer(about, knowledge, context(*pages), enough, deadline())
+    await it.three_step.answer(query, context(*pages), enough, deadline())
+    plan = await it.wiki_prf.plan_tools(query, deadline())
+    knowledge = await it.wiki_prf.filter(query, plan, gathered, deadline())
+    await it.wiki_prf.answer(query, knowledge, context(*pages), enough, deadline())

@@ -65,74 +65,56 @@ class ScriptedReferee(Referee):
 
 
 async def built(out: Path, *runs: Path, referee: Referee | None = None, **plan: Any) -> DataSet:
-    """The data set of those runs."""
     await anyio.Path(out).mkdir(exist_ok=True)
     with referee or Referee(RuleJudge(), out) as remembering:
-        return await build(
-            Plan(tuple(map(str, runs)), out, **{"tasks": ALL, **plan}), remembering, RuleJudge()
-        )
+        every = Plan(tuple(map(str, runs)), out, **{"tasks": ALL, **plan})
+        return await build(every, remembering, RuleJudge())
 
 
-def conversations(out: Path, task: Task) -> list[ConversationSample]:
-    """What was written of a task."""
-    return list(read_samples(out, task).samples)
+async def asked(folder: Path, *questions: Question, **plan: Any) -> DataSet:
+    """The data set of one run of these questions, in `data` of that folder."""
+    await ask_run(folder / "run", questions)
+    return await built(folder / "data", folder / "run", **plan)
+
+
+def conversations(folder: Path, task: Task) -> list[ConversationSample]:
+    return list(read_samples(folder / "data", task).samples)
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """All that lies in a folder."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
 
 
-async def test_label_is_own_answer_if_right_else_refusal(tmp_path: Path) -> None:
-    await ask_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
-    await built(tmp_path / "data", tmp_path / "run")
-    result = conversations(tmp_path / "data", Task.ANSWER)
-    assert [(each.label, each.source) for each in result] == [
-        ("It was built in 1931.", Label.OWN),
-        ("I don't know.", Label.REFUSAL),
-        ("I don't know.", Label.REFUSAL),
-    ]
-    assert [each.reply for each in result] == [RIGHT.answered, WRONG.answered, REFUSED.answered]
-    assert [each.gold for each in result] == [RIGHT.gold] * 3
-
-
 @pytest.mark.parametrize(
-    ("wrong", "labels"),
+    ("wrong", "sources"),
     [
-        (
-            Wrong.GOLD,
-            [("It was built in 1931.", Label.OWN), (RIGHT.gold, Label.GOLD), (RIGHT.gold, Label.GOLD)],
-        ),
-        (Wrong.DROP, [("It was built in 1931.", Label.OWN)]),
+        (Wrong.REFUSAL, [Label.OWN] + [Label.REFUSAL] * 4),
+        (Wrong.GOLD, [Label.OWN] + [Label.GOLD] * 3),
+        (Wrong.DROP, [Label.OWN]),
     ],
 )
-async def test_wrong_answer_can_be_labelled_by_gold_or_dropped(
-    tmp_path: Path, wrong: Wrong, labels: list[tuple[str, Label]]
+async def test_label_is_the_own_answer_if_right_and_else_a_refusal_or_the_gold_or_none(
+    tmp_path: Path, wrong: Wrong, sources: list[Label]
 ) -> None:
-    await ask_run(tmp_path / "run", [RIGHT, WRONG, REFUSED, Question(4, gold=" ", answered="Never.")])
-    made = await built(tmp_path / "data", tmp_path / "run", wrong=wrong)
-    result = conversations(tmp_path / "data", Task.ANSWER)
-    assert [(each.label, each.source) for each in result] == labels
-    assert made.unused[Task.ANSWER]["there is no gold answer"] == 1
-
-
-async def test_answer_to_unanswerable_becomes_refusal(tmp_path: Path) -> None:
-    await ask_run(tmp_path / "run", [Question(1, answerable=False, accepted=(), gold="I don't know.")])
-    await built(tmp_path / "data", tmp_path / "run")
-    (sample,) = conversations(tmp_path / "data", Task.ANSWER)
-    assert sample.source is Label.REFUSAL
+    unanswerable = Question(5, answerable=False, accepted=(), gold="I don't know.")
+    questions = (RIGHT, WRONG, REFUSED, unanswerable, Question(4, gold=" ", answered="Never."))
+    made = await asked(tmp_path, *questions, wrong=wrong)
+    result = conversations(tmp_path, Task.ANSWER)
+    labels = {Label.OWN: RIGHT.answered, Label.REFUSAL: "I don't know."}
+    assert [each.source for each in result] == sources
+    assert [each.label for each in result] == [labels.get(each.source, each.gold) for each in result]
+    assert [each.reply for each in result] == [each.answered for each in questions[: len(result)]]
+    assert made.unused[Task.ANSWER]["there is no gold answer"] == (wrong is not Wrong.REFUSAL)
 
 
 async def test_rewordings_are_kept_if_right(tmp_path: Path) -> None:
     await ask_run(tmp_path / "run", [RIGHT, WRONG])
     referee = ScriptedReferee(tmp_path / "data", ("1931.", "In 1931 it was built.", "It was built in 1999."))
     await built(tmp_path / "data", tmp_path / "run", referee=referee, augmented=10)
-    result = conversations(tmp_path / "data", Task.ANSWER)
+    result = conversations(tmp_path, Task.ANSWER)
     assert Counter(each.source for each in result) == {Label.OWN: 1, Label.AUGMENTED: 2, Label.REFUSAL: 1}
-    assert {each.label for each in result if each.source is Label.AUGMENTED} == {
-        "1931.",
-        "In 1931 it was built.",
-    }
+    augmented = {each.label for each in result if each.source is Label.AUGMENTED}
+    assert augmented == {"1931.", "In 1931 it was built."}
 
 
 @pytest.mark.parametrize("traits", [None, WITHOUT_FORMS, LLAMA_ON_VLLM_0_10_2])
@@ -140,24 +122,22 @@ async def test_rerank_label_lists_helpful_results(traits: ServerTraits | None, t
     helpful = ("The red tower was built in 1931.", "Work on the tower ended in 1931.")
     await ask_run(tmp_path / "run", [Question(1, helpful=helpful)], traits=traits)
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.RERANK, Task.QUERY))
-    (sample,) = conversations(tmp_path / "data", Task.RERANK)
-    (query,) = conversations(tmp_path / "data", Task.QUERY)
+    (sample,) = conversations(tmp_path, Task.RERANK)
+    (query,) = conversations(tmp_path, Task.QUERY)
     listed = {"relevant": [2, 3]}
     in_words = traits is WITHOUT_FORMS
-    assert sample.label == (in_lines(listed) if in_words else json.dumps(listed))
-    assert query.label == (
-        in_lines({"query": RIGHT.query}) if in_words else json.dumps({"query": RIGHT.query})
-    )
+    spelled = in_lines if in_words else json.dumps
+    assert (sample.label, query.label) == (spelled(listed), spelled({"query": RIGHT.query}))
     assert sample.source is Label.JUDGED
 
 
 async def test_sample_equals_the_models_prompt(tmp_path: Path) -> None:
     run = await ask_run(tmp_path / "run", [Question(1, turn=1)])
     await built(tmp_path / "data", tmp_path / "run")
-    (sample,) = conversations(tmp_path / "data", Task.ANSWER)
+    (sample,) = conversations(tmp_path, Task.ANSWER)
     answer = run.records[0].answer
-    assert answer is not None
-    assert answer.explanation is not None
+    assert answer
+    assert answer.explanation
     (call,) = [call for call in answer.explanation.model_calls if call.prompt == "answer_briefly"]
     assert [(each.role, [part.text for part in each.content]) for each in sample.messages] == [
         (each.role, [part.text for part in each.content]) for each in call.messages
@@ -170,9 +150,8 @@ async def test_sample_equals_the_models_prompt(tmp_path: Path) -> None:
 
 async def test_filter_label_needs_form_and_right_answer(tmp_path: Path) -> None:
     loose = Question(4, knowledge="<answer>Built in 1931.</answer>")
-    await ask_run(tmp_path / "run", [RIGHT, WRONG, loose])
-    data = await built(tmp_path / "data", tmp_path / "run")
-    (sample,) = conversations(tmp_path / "data", Task.FILTER)
+    data = await asked(tmp_path, RIGHT, WRONG, loose)
+    (sample,) = conversations(tmp_path, Task.FILTER)
     assert sample.label == RIGHT.knowledge
     assert [message.role for message in sample.messages] == ["system", "user", "assistant", "user"]
     assert data.unused[Task.FILTER] == {"the answer was not right": 1, "the knowledge was not in form": 1}
@@ -180,8 +159,7 @@ async def test_filter_label_needs_form_and_right_answer(tmp_path: Path) -> None:
 
 async def test_questions_have_gold_article_and_history(tmp_path: Path) -> None:
     first, second = Question(1, session="s"), Question(2, session="s", turn=1)
-    await ask_run(tmp_path / "run", [first, second, Question(3, answerable=False, accepted=())])
-    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
+    await asked(tmp_path, first, second, Question(3, answerable=False, accepted=()), tasks=(Task.QUESTION,))
     results: list[QuestionSample] = list(read_samples(tmp_path / "data", Task.QUESTION).samples)
     assert [each.question for each in results] == [first.text, second.text]
     assert results[1].history == ((first.text, first.answered),)
@@ -190,8 +168,7 @@ async def test_questions_have_gold_article_and_history(tmp_path: Path) -> None:
 
 async def test_samples_of_a_photo_share_a_part(tmp_path: Path) -> None:
     questions = [Question(number, photo=number // 2) for number in range(40)]
-    await ask_run(tmp_path / "run", questions)
-    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.ANSWER, Task.QUESTION))
+    await asked(tmp_path, *questions, tasks=(Task.ANSWER, Task.QUESTION))
     parts: dict[str, set[Part]] = {}
     for task in (Task.ANSWER, Task.QUESTION):
         for sample in read_samples(tmp_path / "data", task).samples:
@@ -263,8 +240,7 @@ async def test_broken_rows_are_named_and_the_others_are_made(tmp_path: Path) -> 
 
 async def test_uniform_labels_are_reported(tmp_path: Path) -> None:
     questions = [Question(number, answered="I don't know.") for number in range(10)]
-    await ask_run(tmp_path / "run", questions)
-    data = await built(tmp_path / "data", tmp_path / "run", tasks=(Task.ANSWER,))
+    data = await asked(tmp_path, *questions, tasks=(Task.ANSWER,))
     assert any('10 of 10 labels are "I don\'t know."' in fault for fault in data.faults)
     assert json.loads((tmp_path / "data" / INDEX).read_text())["faults"] == data.faults
 
@@ -277,8 +253,7 @@ async def test_a_run_without_the_model_s_calls_says_how_to_get_them(tmp_path: Pa
 
 
 async def test_helpful_passage_has_negatives(tmp_path: Path) -> None:
-    await ask_run(tmp_path / "run", [RIGHT])
-    await built(tmp_path / "data", tmp_path / "run", tasks=(Task.PASSAGES,))
+    await asked(tmp_path, RIGHT, tasks=(Task.PASSAGES,))
     (sample,) = read_samples(tmp_path / "data", Task.PASSAGES).samples
     assert "built in 1931" in sample.positive
     assert ["Rome is the capital" in text for text in sample.negatives] == [True]
@@ -292,10 +267,8 @@ async def test_question_in_two_runs_is_one_question(tmp_path: Path) -> None:
     data = await built(tmp_path / "data", *runs, tasks=(Task.QUESTION, Task.ANSWER))
     assert len(read_samples(tmp_path / "data", Task.QUESTION).samples) == 1
     assert len(read_samples(tmp_path / "data", Task.ANSWER).samples) == 2
-    assert {task: len(samples) for task, samples in data.samples.items()} == {
-        Task.QUESTION: 1,
-        Task.ANSWER: 2,
-    }
+    counts = {task: len(samples) for task, samples in data.samples.items()}
+    assert counts == {Task.QUESTION: 1, Task.ANSWER: 2}
 
 
 async def test_questions_and_domains_need_no_run(tmp_path: Path) -> None:

@@ -43,55 +43,46 @@ def test_every_number_of_a_published_recipe_says_where_it_is_from(name: str) -> 
 
 PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the statue\n2. flip\n</tool>"
 KNOWLEDGE = "<think>Piece 2 tells it.</think>\n<answer>The tower is 31 metres tall.</answer>"
-TRUTH = {
-    "interaction_id": "i",
-    "answer_type": "number",
-    "accepted": ["31 metres", "31 m"],
-    "value": 31,
-    "unit": "metre",
-}
-
-
-def sample(**varied: object) -> QuestionSample:
-    """A question with a gold sentence and its spellings."""
-    given = {
-        "id": "q",
-        "task": Task.QUESTION,
-        "part": Part.TRAIN,
-        "origin": Origin(run="r", interaction_id="i", session_id="s"),
-        "question": "How tall is it?",
-        "gold": "The tower is 31 metres tall.",
-        "accepted": ("31 metres", "31 m"),
-        "truth": TRUTH,
-    }
-    return QuestionSample(**(given | varied))
+ACCEPTED = ("31 metres", "31 m")
+SAMPLE = QuestionSample(
+    id="q",
+    task=Task.QUESTION,
+    part=Part.TRAIN,
+    origin=Origin(run="r", interaction_id="i", session_id="s"),
+    question="How tall is it?",
+    gold="The tower is 31 metres tall.",
+    accepted=ACCEPTED,
+    truth={
+        "interaction_id": "i",
+        "answer_type": "number",
+        "accepted": ACCEPTED,
+        "value": 31,
+        "unit": "metre",
+    },
+)
 
 
 @pytest.mark.parametrize(
     ("text", "exact", "scored"),
     [
         ("31 metres", 1, 1),
-        ("31 metres.", 1, 1),
         ("the 31 Metres", 1, 1),
         ("The tower is 31 metres tall.", 1, 1),
         ("It is 31 metres tall, I think.", 0, 1),
         ("It is 32 metres tall.", 0, 0),
-        ("31 metres or 32 metres", 0, 0),
         ("", 0, 0),
-        ("   ", 0, 0),
         ("I don't know.", 0, 0),
     ],
 )
 def test_answer_reward_by_match_or_scorer(text: str, exact: float, scored: float) -> None:
-    assert answer_reward(text, sample()) == exact
-    assert answer_reward(text, sample(), by_scorer=True) == scored
+    assert answer_reward(text, SAMPLE) == exact
+    assert answer_reward(text, SAMPLE, by_scorer=True) == scored
 
 
 @pytest.mark.parametrize(
     ("plan", "in_form", "calls"),
     [
         (PLAN, 1, 1),
-        ("<think>x</think><tool>\n1. flip\n</tool>", 1, 1),
         ("<think>x</think><tool>\n- flip\n</tool>", 0, 1),
         ("1. flip", 0, 1),
         ("<think>x</think><tool>\n</tool>", 0, 0),
@@ -106,7 +97,7 @@ def test_answer_reward_by_match_or_scorer(text: str, exact: float, scored: float
     ],
 )
 def test_plan_and_call_rewards(plan: str | None, in_form: float, calls: float) -> None:
-    earned = rewards(Trajectory(plan, None, ""), sample())
+    earned = rewards(Trajectory(plan, None, ""), SAMPLE)
     assert (earned["tool_format"], earned["tool_use"]) == (in_form, calls)
 
 
@@ -124,7 +115,7 @@ def test_plan_and_call_rewards(plan: str | None, in_form: float, calls: float) -
     ],
 )
 def test_knowledge_earns_by_its_form(knowledge: str | None, in_form: float) -> None:
-    assert rewards(Trajectory(PLAN, knowledge, ""), sample())["filter_format"] == in_form
+    assert rewards(Trajectory(PLAN, knowledge, ""), SAMPLE)["filter_format"] == in_form
 
 
 TEXTS = st.text(max_size=400) | st.text(alphabet="<>/thinktoolanswer1. \n:flip", max_size=200)
@@ -134,7 +125,7 @@ TEXTS = st.text(max_size=400) | st.text(alphabet="<>/thinktoolanswer1. \n:flip",
 def test_whatever_is_written_each_reward_is_0_or_1(
     plan: str | None, knowledge: str | None, answer: str, *, by_scorer: bool
 ) -> None:
-    earned = rewards(Trajectory(plan, knowledge, answer), sample(), by_scorer=by_scorer)
+    earned = rewards(Trajectory(plan, knowledge, answer), SAMPLE, by_scorer=by_scorer)
     assert tuple(earned) == NAMES
     assert set(earned.values()) <= {0.0, 1.0}
     assert earned["tool_use"] >= earned["tool_format"]

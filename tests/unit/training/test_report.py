@@ -47,7 +47,6 @@ def predictions(said: Sequence[Said], task: Task = Task.ANSWER, **more: Any) -> 
 
 
 def run_of(folder: Path, before: list[Prediction], after: list[Prediction], **summary: Any) -> RunFolder:
-    """A training that has ended."""
     run = RunFolder(folder, say=lambda _: None)
     run.begin("seed: 0\n")
     lines = [{"step": step, "seconds": step, "loss": 3 / step} for step in range(1, 6)]
@@ -69,7 +68,6 @@ def reported(*runs: RunFolder, out: Path | None = None) -> tuple[str, str]:
 
 
 def judged(points: float, sure: float) -> Judged:
-    """An answer that earned so many points."""
     verdict = {1: Verdict.CORRECT, 0: Verdict.MISSING, -1: Verdict.INCORRECT}[int(points)]
     prediction = Prediction(sample="s", task=Task.ANSWER, said="x", confidence=sure)
     return Judged(prediction, Judgement(verdict, ""))
@@ -192,7 +190,7 @@ def test_broken_folder_is_refused(tmp_path: Path, name: str, text: str) -> None:
     assert result.stderr.strip().endswith(".") or text.strip() in result.stderr
 
 
-def test_of_several_processes_only_the_main_one_writes(
+def test_of_several_processes_only_the_main_one_writes_and_begins_logs_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def opened_by(main: bool) -> RunFolder:
@@ -212,11 +210,5 @@ def test_of_several_processes_only_the_main_one_writes(
     write_everything(main)
     other.go_on_after(0)
     assert (len(main.metrics()), len(main.rollouts())) == (1, 1)
-
-
-def test_a_run_that_was_killed_before_its_first_checkpoint_begins_its_logs_anew(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path, say=lambda _: None)
-    run.log(1, {"loss": 1.0})
-    run.add_rollouts([Rollout(step=0, sample="s", rewards={})])
-    run.go_on_after(0)
-    assert (run.metrics(), run.rollouts()) == ([], [])
+    main.go_on_after(0)  # as after a kill before the first checkpoint
+    assert (main.metrics(), main.rollouts()) == ([], [])

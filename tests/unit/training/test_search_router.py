@@ -3,7 +3,6 @@
 import hashlib
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +30,8 @@ def drafts(conversations: int = 60, seed: int = 0) -> list[DraftSample]:
     made = []
     for number in range(2 * conversations):
         confidence, speculates = rng.random(), float(rng.random() < 0.2)
-        features = {
-            "self_contained": 1.0,
-            "confidence": confidence,
-            "quoted": 1.0,
-            "number": float(rng.random() < 0.5),
-            "named": float(rng.random() < 0.5),
-            "speculates": speculates,
-        }
+        features = {"self_contained": 1.0, "confidence": confidence, "quoted": 1.0, "speculates": speculates}
+        features |= {name: float(rng.random() < 0.5) for name in ("number", "named")}
         session = f"c{number // 2}"
         made.append(
             DraftSample(
@@ -56,7 +49,6 @@ def drafts(conversations: int = 60, seed: int = 0) -> list[DraftSample]:
 
 
 def written(folder: Path, made: list[DraftSample], name: str = "drafts") -> Path:
-    """A data set of them."""
     data = folder / name
     data.mkdir(exist_ok=True)
     write_samples(data, Task.DRAFT, made)
@@ -64,18 +56,12 @@ def written(folder: Path, made: list[DraftSample], name: str = "drafts") -> Path
 
 
 def trained(folder: Path, *data: Path, **varied: Any) -> tuple[RunFolder, list[str]]:
-    """A run, and what it said."""
     texts: list[str] = []
     config = SearchRouterConfig(head="search-router", data=data, **varied)
     run = RunFolder(folder, say=texts.append)
     run.begin(dump_config(config))
     train_search_router(config, run)
     return run, texts
-
-
-def changed(draft: DraftSample, **features: float) -> DraftSample:
-    """With other features."""
-    return draft.model_copy(update={"features": draft.features | features})
 
 
 def test_folds_split_by_conversation(tmp_path: Path) -> None:
@@ -119,6 +105,9 @@ def test_artefact_describes_its_data(tmp_path: Path) -> None:
     assert artefact.coefficients["speculates"] < 0
     assert SearchRouter.load(run.path / ARTEFACT).curve == artefact.curve
     assert "own confidence" in lines[-1]
+    calibration = json.loads((run.path / SUMMARY).read_text("utf-8"))["calibration"]
+    assert set(calibration) == {"fitted, held out", "own confidence"}
+    assert all(0 <= each["calibration_error"] <= 1 for each in calibration.values())
     again, _ = trained(tmp_path / "again", *data, date="2026-11-23")
     assert (again.path / ARTEFACT).read_bytes() == (run.path / ARTEFACT).read_bytes()
     compared, lines = trained(tmp_path / "compared", data[0], compare=run.path / ARTEFACT)
@@ -126,33 +115,21 @@ def test_artefact_describes_its_data(tmp_path: Path) -> None:
     assert not (compared.path / ARTEFACT).exists()
 
 
-def test_run_reports_calibration(tmp_path: Path) -> None:
-    run, _ = trained(tmp_path / "run", written(tmp_path, drafts()))
-    summary = json.loads((run.path / SUMMARY).read_text("utf-8"))
-    assert set(summary["calibration"]) == {"fitted, held out", "own confidence"}
-    assert all(0 <= each["calibration_error"] <= 1 for each in summary["calibration"].values())
-
-
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("some", "change", "message"),
     [
-        (lambda made: made[:10], "right drafts; 20 are needed"),
-        (lambda made: [each.model_copy(update={"right": True}) for each in made], "0 wrong drafts"),
-        (
-            lambda made: [
-                each.model_copy(update={"origin": each.origin.model_copy(update={"session_id": "c"})})
-                for each in made
-            ],
-            "1 conversations",
-        ),
-        (lambda made: [*made[:-1], changed(made[-1], mood=0.5)], "interaction i119: other features"),
+        (slice(10), {}, "right drafts; 20 are needed"),
+        (slice(None), {"right": True}, "0 wrong drafts"),
+        (slice(None), {"origin": Origin(run="run", interaction_id="i", session_id="c")}, "1 conversations"),
+        (slice(-1, None), {"features": {"mood": 0.5}}, "interaction i119: other features"),
     ],
-    ids=["few", "one kind", "one conversation", "features"],
 )
 def test_unsuitable_drafts_are_refused(
-    change: Callable[[list[DraftSample]], list[DraftSample]], message: str, tmp_path: Path
+    some: slice, change: dict[str, object], message: str, tmp_path: Path
 ) -> None:
-    data = written(tmp_path, change(drafts()))
+    made = drafts()
+    changed = [each.model_copy(update=change) for each in made[some]]
+    data = written(tmp_path, [*made[: some.start or 0], *changed])
     with pytest.raises(WrongConfig, match=message):
         trained(tmp_path / "run", data)
     assert not (tmp_path / "run" / ARTEFACT).exists()

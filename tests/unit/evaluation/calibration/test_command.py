@@ -10,10 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from evaluation.calibration.promise import Given, compare_with_promise
 from evaluation.calibration.replay import OF_JUDGE
 from evaluation.commands.calibrate import calibrate, promise_file
-from evaluation.scoring.intervals import Interval
 from gateway.thresholds import PACKAGED, load_thresholds
 from tests.unit.evaluation.generated_runs import OPEN, THRESHOLDS, questions, write_run
 
@@ -37,9 +35,11 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("runs") / "dev", seed=1)
 
 
-def test_gateway_loads_the_file_with_its_promise(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    result = calibrate(dev, "--out", out)
+def test_gateway_loads_the_file_whose_promise_is_checked_on_other_questions(
+    dev: Path, tmp_path: Path
+) -> None:
+    out, test = tmp_path / "thresholds.toml", made(tmp_path / "test", seed=2, count=50)
+    result = calibrate(dev, "--out", out, "--check", test)
     assert result.exit_code == 0, result.output
     loaded, packaged = load_thresholds(out), load_thresholds(PACKAGED)
     assert loaded.version == packaged.version + 1
@@ -51,17 +51,8 @@ def test_gateway_loads_the_file_with_its_promise(dev: Path, tmp_path: Path) -> N
     assert promise["after"]["truthfulness"] >= promise["expected"]["truthfulness"]
     assert promise["after"]["truthfulness"] > promise["before"]["truthfulness"]
     assert promise["thresholds"].keys() == THRESHOLDS.keys() | set(OF_JUDGE)
-    assert promise["check"] is None
-
-
-def test_a_check_says_whether_other_questions_keep_the_promise(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    test = made(tmp_path / "test", seed=2, count=50)
-    result = calibrate(dev, "--out", out, "--check", test)
-    assert result.exit_code == 0, result.output
-    check = json.loads(promise_file(out).read_text("utf-8"))["check"]
-    assert {True: "Kept", False: "Broken", None: "Undecided"}[check["kept"]] in result.output
-    assert check["after"]["questions"] == 50
+    assert {True: "Kept", False: "Broken", None: "Undecided"}[promise["check"]["kept"]] in result.output
+    assert promise["check"]["after"]["questions"] == 50
 
 
 def test_a_ceiling_is_promised_and_named(tmp_path: Path) -> None:
@@ -76,8 +67,7 @@ def test_a_ceiling_is_promised_and_named(tmp_path: Path) -> None:
 def test_existing_file_needs_overwrite(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
     out.write_text("mine", encoding="utf-8")
-    refused = calibrate(dev, "--out", out)
-    assert refused.exit_code == 1
+    assert calibrate(dev, "--out", out).exit_code == 1
     assert out.read_text("utf-8") == "mine"
     assert calibrate(dev, "--out", out, "--overwrite").exit_code == 0
     assert load_thresholds(out)
@@ -111,25 +101,3 @@ def test_unsuitable_runs_are_refused(dev: Path, tmp_path: Path) -> None:
     elsewhere = made(tmp_path / "elsewhere", seed=6, count=6, overrides={"tau_fine": 0.4})
     assert "tau_fine=0.5" in calibrate(dev, "--out", out, "--check", elsewhere).output
     assert not out.exists()
-
-
-@pytest.mark.parametrize(
-    ("wrong", "low", "expected"), [(0.01, 0.0, True), (0.03, 0.01, None), (0.06, 0.03, False)]
-)
-def test_a_ceiling_is_broken_only_by_more_than_chance(
-    wrong: float, low: float, expected: bool | None
-) -> None:
-    result = Given(
-        questions=100,
-        sessions=100,
-        accuracy=0.8,
-        acceptable=0.0,
-        missing=0.2 - wrong,
-        hallucination=wrong,
-        hallucination_range=Interval(low=low, high=0.1),
-        truthfulness=0.8 - wrong,
-        truthfulness_range=Interval(low=0.7, high=0.9),
-    )
-    holds, sentence = compare_with_promise(0.02, result, result)
-    assert holds is expected
-    assert "at most 2 %" in sentence

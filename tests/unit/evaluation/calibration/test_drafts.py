@@ -43,7 +43,6 @@ class TooSure(ScriptedReasoner):
     async def draft(
         self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
-        """Read off the photo, or so it says."""
         wrong = int(re.findall(r"\d+", ask.question)[0]) >= UNSURE_FROM
         return (
             direct_draft("Ada Berg", confidence=0.85) if wrong else direct_draft("Mira Holm", confidence=0.95)
@@ -60,7 +59,6 @@ class Counting:
         self._silent = silent
 
     async def judge(self, case: Case) -> Judgement:
-        """The rules' verdict; none on the `silent`."""
         self.calls += 1
         if case.interaction_id in self._silent:
             return Judgement(Verdict.INCORRECT, "it broke", failed=True)
@@ -118,14 +116,8 @@ async def test_row_has_features_and_verdict(tmp_path: Path) -> None:
     first, *_, last = (await exported(run)).samples
     assert (explain(run.records[0]).draft, first.right) == ("Mira Holm", True)
     assert (explain(run.records[-1]).draft, last.right) == ("Ada Berg", False)
-    assert first.features == {
-        "self_contained": 1,
-        "confidence": 0.95,
-        "quoted": 1,
-        "number": 0,
-        "named": 1,
-        "speculates": 0,
-    }
+    shares = {"confidence": 0.95, "number": 0, "speculates": 0}
+    assert first.features == shares | dict.fromkeys(("self_contained", "quoted", "named"), 1)
     assert (first.judge, first.origin.interaction_id) == ("rules", "questions-0.0")
     assert first.system.startswith("loreglass ")
 

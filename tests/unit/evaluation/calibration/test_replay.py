@@ -27,7 +27,7 @@ from loreglass_client.models import Explanation
 from services.verifier.engine import ModelSignals
 from services.verifier.engines.certainty import certainty_of
 from tests.unit.evaluation import generated_runs
-from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
+from tests.unit.evaluation.calibration.generated_signals import OPEN, generated
 from tests.unit.evaluation.records import answered, turn_of
 from tests.unit.gateway.reasoners import lookup_draft
 
@@ -80,7 +80,6 @@ class Case:
 
 
 def drawn(random: Random) -> Case:
-    """Return a random case."""
     tokens, judged = (
         tuple(random.choice((0.3, 0.55, 0.65, 0.85, 0.93, 0.99)) for _ in range(random.randint(1, 5)))
         for _ in range(2)
@@ -106,7 +105,6 @@ def drawn(random: Random) -> Case:
 
 
 def thresholds_of(random: Random) -> Thresholds:
-    """Return random thresholds."""
     values = {name: random.choices(LIMITS, (4, 4, 4, 3, 3, 2, 1, 1))[0] for name in ANSWER}
     return load_thresholds().with_overrides(values)
 
@@ -134,14 +132,7 @@ async def ask(case: Case, thresholds: Thresholds) -> tuple[bool, Explanation]:
     return outcome.reason is Reason.ANSWERED, explanation
 
 
-def test_a_draft_that_was_given_at_once_is_given_again() -> None:
-    signals = generated(np.random.default_rng(1), 60, in_force=USUAL)
-    signals = replace(signals, went_direct=np.arange(60) < 10, draft=np.ones(60))
-    stricter = replay(signals, replace(USUAL, direct_from=1.0))
-    assert list(stricter[:10]) == [1.0] * 10
-
-
-def test_a_draft_is_given_at_once_from_both_thresholds_of_the_router_on() -> None:
+def test_a_draft_is_given_at_once_from_both_thresholds_of_the_router_on_or_where_it_was() -> None:
     signals = replace(
         generated(np.random.default_rng(2), 4, tokens=False),
         proposed=np.full(4, -1.0),
@@ -153,6 +144,8 @@ def test_a_draft_is_given_at_once_from_both_thresholds_of_the_router_on() -> Non
     )
     replayed = replay(signals, replace(OPEN, direct_confidence=0.8, direct_from=0.5))
     assert list(replayed) == [1.0, -1.0, -1.0, -1.0]
+    given_at_once = replace(signals, went_direct=np.arange(4) == 2)
+    assert list(replay(given_at_once, replace(OPEN, direct_from=1.0))) == [-1.0, -1.0, 1.0, -1.0]
 
 
 CASES = 75

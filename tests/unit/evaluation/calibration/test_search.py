@@ -17,8 +17,9 @@ from evaluation.calibration.promise import (
     figures_of,
     wrong_by_conversation,
 )
-from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, join, replay
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Floats, Signals, join, replay
 from evaluation.calibration.search import best_cutoffs, loosest_below, losses, through
+from evaluation.scoring.intervals import Interval
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated, unmeasured
 
 
@@ -37,14 +38,20 @@ def test_search_finds_the_best_of_a_full_raster(seed: int) -> None:
     assert truthfulness(signals, best_cutoffs(signals, USUAL)) == pytest.approx(best)
 
 
+def measured(confidence: Floats, proposed: Floats) -> Signals:
+    """Answers of which nothing but this is known."""
+    count = len(confidence)
+    return unmeasured(
+        generated(np.random.default_rng(5), count, tokens=False),
+        proposed=proposed,
+        answer_confidence=confidence,
+        citable=np.ones(count, bool),
+    )
+
+
 def test_planted_optimum_is_found_mid_gap() -> None:
     confidence = np.linspace(0.0, 0.99, 100)
-    signals = unmeasured(
-        generated(np.random.default_rng(5), 100, tokens=False),
-        proposed=np.where(confidence >= 0.7, 1.0, -1.0),
-        answer_confidence=confidence,
-        citable=np.ones(100, bool),
-    )
+    signals = measured(confidence, np.where(confidence >= 0.7, 1.0, -1.0))
     result = best_cutoffs(signals, USUAL)
     assert 0.69 < result.answer_confidence <= 0.7
     assert replace(result, answer_confidence=0.4) == USUAL  # nothing else had to move
@@ -82,26 +89,16 @@ DRAWS = 150
 PATH = [replace(OPEN, answer_confidence=k / 20) for k in range(21)]
 
 
-def population(rng: np.random.Generator, sessions: int, turns: int = 1) -> Signals:
+def population(rng: np.random.Generator, sessions: int) -> Signals:
     """Answers that are wrong with probability 1 - c at a confidence of c: the risk is known."""
-    count = sessions * turns
-    confidence = rng.random(count)
-    return unmeasured(
-        generated(rng, count, turns=turns, tokens=False),
-        proposed=np.where(rng.random(count) < confidence, 1.0, -1.0),
-        answer_confidence=confidence,
-        citable=np.ones(count, bool),
-    )
-
-
-def risk_among_all(cutoffs: Cutoffs) -> float:
-    """The integral of 1 - c from the threshold to 1."""
-    return (1.0 - cutoffs.answer_confidence) ** 2 / 2
+    confidence = rng.random(sessions)
+    return measured(confidence, np.where(rng.random(sessions) < confidence, 1.0, -1.0))
 
 
 def test_mean_risk_stays_below_the_ceiling() -> None:
     rng = np.random.default_rng(0)
-    risks = [risk_among_all(loosest_below(0.1, population(rng, 60), PATH)) for _ in range(DRAWS)]
+    chosen = [loosest_below(0.1, population(rng, 60), PATH).answer_confidence for _ in range(DRAWS)]
+    risks = [(1.0 - least) ** 2 / 2 for least in chosen]  # the integral of 1 - c from the threshold to 1
     slack = 3 * float(np.std(risks)) / math.sqrt(DRAWS)
     assert np.mean(risks) <= 0.1 + slack
     assert np.mean(risks) >= 0.05  # and it does not withhold for nothing
@@ -140,7 +137,6 @@ def under(signals: Signals, cutoffs: Cutoffs) -> Given:
 
 
 def noise(seed: int) -> Signals:
-    """Signals that say nothing of what is right."""
     rng = np.random.default_rng(seed)
     signals = generated(rng, 60, tokens=False)
     nothing = np.full(60, np.nan)
@@ -200,6 +196,19 @@ def test_a_ceiling_counts_conversations() -> None:
     holds, sentence = compare_with_promise(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
     assert holds is True
     assert "every conversation counts alike" in sentence
+
+
+@pytest.mark.parametrize(
+    ("wrong", "low", "expected"), [(0.01, 0.0, True), (0.03, 0.01, None), (0.06, 0.03, False)]
+)
+def test_a_ceiling_is_broken_only_by_more_than_chance(
+    wrong: float, low: float, expected: bool | None
+) -> None:
+    measured = {"hallucination": wrong, "hallucination_range": Interval(low=low, high=0.1)}
+    result = under(noise(4), OPEN).model_copy(update=measured)
+    holds, sentence = compare_with_promise(0.02, result, result)
+    assert holds is expected
+    assert "at most 2 %" in sentence
 
 
 def test_joined_runs_keep_their_conversations_apart() -> None:

@@ -33,7 +33,6 @@ def turn(interaction_id: str, query: str = "who wrote this?", **labels: Any) -> 
 
 
 def answer(interaction_id: str, gold: str = "Mira Holm wrote it.") -> Row:
-    """Its answer."""
     return {"interaction_id": interaction_id, "ans_full": gold}
 
 
@@ -54,11 +53,8 @@ def row(session_id: str, *turns: Row, image: Any = None, image_url: str | None =
 
 def columns(of: Row) -> Row:
     """The same row as v0.1.2 has it: dicts of columns."""
-    return {**of, "turns": _columns(of["turns"]), "answers": _columns(of["answers"])}
-
-
-def _columns(records: Sequence[Row]) -> Row:
-    return {key: [record[key] for record in records] for key in records[0]}
+    parts = ("turns", "answers")
+    return of | {part: {key: [each[key] for each in of[part]] for key in of[part][0]} for part in parts}
 
 
 def features(names: Mapping[str, Sequence[str]], *, as_columns: bool) -> Row:
@@ -75,23 +71,13 @@ def features(names: Mapping[str, Sequence[str]], *, as_columns: bool) -> Row:
     return {"session_id": word, "image": image, "image_url": word, "turns": turns, "answers": answers}
 
 
-def write_parquet(path: Path, rows: Sequence[Row], names: Mapping[str, Sequence[str]] | None) -> Path:
+def write_parquet(path: Path, rows: Sequence[Row], names: Mapping[str, Sequence[str]]) -> Path:
     """v0.1.2 (columns) or v0.1.1 by the rows' own shape; three rows a row group."""
-    table = pyarrow.Table.from_pylist(list(rows))
-    if names is not None:
-        as_columns = isinstance(rows[0]["turns"], dict)
-        described = {"info": {"features": features(names, as_columns=as_columns)}}
-        table = table.replace_schema_metadata({"huggingface": json.dumps(described)})
+    described = {"info": {"features": features(names, as_columns=isinstance(rows[0]["turns"], dict))}}
+    metadata = {"huggingface": json.dumps(described)}
+    table = pyarrow.Table.from_pylist(list(rows)).replace_schema_metadata(metadata)
     path.parent.mkdir(parents=True, exist_ok=True)
     pyarrow.parquet.write_table(table, path, row_group_size=3)
-    return path
-
-
-def write_jsonl(path: Path, rows: Sequence[Any]) -> Path:
-    """Rows as lines (a text as it is), without embedded photos."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [each if isinstance(each, str) else json.dumps(each) for each in rows]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 

@@ -52,7 +52,6 @@ ARTICLES: list[dict[str, Any]] = [
 
 
 def articles() -> list[dict[str, Any]]:
-    """A copy that may be changed."""
     return deepcopy(ARTICLES)
 
 

@@ -40,7 +40,6 @@ def opened(source: Path, **options: Any) -> Dataset:
 
 
 def of_rows(folder: Path, *rows: Row, **options: Any) -> Dataset:
-    """A dataset of one file with these rows."""
     path = folder / "data/validation.parquet"
     return opened(write_parquet(path, [columns(each) for each in rows], SINGLE_NAMES), **options)
 
@@ -71,6 +70,9 @@ def test_rows_of_both_schema_versions_become_the_same(tmp_path: Path) -> None:
     assert [each.turns for each in first.conversations] == [each.turns for each in second.conversations]
     assert first.fingerprint == second.fingerprint
     assert first.conversations[0].turns[0].gold == "Mira Holm wrote it."
+    asked = (row("a", turn("a.0")), row("a", turn("a.0", "and when?")))
+    made = [of_rows(tmp_path / f"{place}", each).fingerprint for place, each in enumerate(asked)]
+    assert made[0] != made[1]
 
 
 def test_label_words_are_normalised() -> None:
@@ -79,44 +81,35 @@ def test_label_words_are_normalised() -> None:
     assert (question.domain, question.image_quality) == ("plants and gardening", "low light")
 
 
-def _without(key: str) -> Row:
-    bad = row("x", turn("x.0", **WORDS))
-    del bad[key]
-    return bad
+ONE = turn("x.0", **WORDS)
 
 
 def _uneven() -> Row:
-    bad = columns(row("x", turn("x.0", **WORDS), turn("x.1", **WORDS)))
+    bad = columns(row("x", ONE, turn("x.1", **WORDS)))
     bad["turns"]["query"].pop()
     return bad
 
 
 BAD: list[tuple[str, Any]] = [
-    ("malformed_row", _without("session_id")),
-    ("malformed_row", _without("turns")),
-    ("malformed_row", _without("answers")),
+    ("malformed_row", {**row("x"), "session_id": 7}),
     ("malformed_row", _uneven()),
     ("malformed_row", {**row("x"), "turns": []}),
-    ("malformed_row", {**row("x"), "turns": {}}),
     ("malformed_row", {**row("x"), "turns": "who wrote this?"}),
-    ("malformed_row", {**row("x"), "session_id": 7}),
-    ("malformed_row", row("x\0y", turn("x.0", **WORDS))),
-    ("malformed_row", row("\x1b[31mx", turn("x.0", **WORDS))),
-    ("malformed_row", row("x" * 10_000, turn("x.0", **WORDS))),
+    ("malformed_row", {**row("x"), "turns": {"query": "who wrote this?"}}),
+    ("malformed_row", row("\x1b[31mx", ONE)),
+    ("malformed_row", row("x" * 10_000, ONE)),
     ("malformed_row", row("x", turn("x.0", "why? " * 200_000, **WORDS))),
     ("malformed_row", row("x", turn("x.0", "a lone \ud800", **WORDS))),
     ("malformed_row", row("x", *[turn(f"x.{place}", **WORDS) for place in range(101)])),
-    ("empty_question", row("x", turn("x.0", "", **WORDS))),
     ("empty_question", row("x", turn("x.0", " \n", **WORDS))),
-    ("empty_answer", row("x", turn("x.0", **WORDS), answers=[answer("x.0", "")])),
-    ("unmatched_answers", row("x", turn("x.0", **WORDS), answers=[answer("y.0")])),
-    ("unmatched_answers", row("x", turn("x.0", **WORDS), answers=[answer("x.0"), answer("y.0")])),
-    ("repeated_interaction", row("x", turn("x.0", **WORDS), turn("x.0", **WORDS), answers=[answer("x.0")])),
-    ("repeated_interaction", row("x", turn("x.0", **WORDS), answers=[answer("x.0")] * 2)),
+    ("empty_answer", row("x", ONE, answers=[answer("x.0", "")])),
+    ("unmatched_answers", row("x", ONE, answers=[answer("y.0")])),
+    ("unmatched_answers", row("x", ONE, answers=[answer("x.0"), answer("y.0")])),
+    ("repeated_interaction", row("x", ONE, ONE, answers=[answer("x.0")])),
+    ("repeated_interaction", row("x", ONE, answers=[answer("x.0")] * 2)),
     ("unknown_label", row("x", turn("x.0", **{**WORDS, "domain": "cookery"}))),
     ("unknown_label", row("x", turn("x.0", **{**WORDS, "domain": 3}))),
     ("unknown_label", row("x", turn("x.0", **{**WORDS, "domain": True}))),
-    ("unknown_label", row("x", turn("x.0", **{**WORDS, "domain": ["book"]}))),
 ]
 
 
@@ -131,9 +124,7 @@ def test_a_bad_row_is_refused_in_a_sentence(kind: str, bad: Row) -> None:
 @pytest.mark.parametrize(
     ("kind", "bad"),
     [
-        ("repeated_interaction", row("x", turn("g"))),
         ("repeated_session", row("good", turn("x.0"))),
-        ("missing_image", row("x", image={"bytes": None, "path": None})),
         ("missing_image", row("x", image={"bytes": None, "path": "nowhere.jpg"})),
         ("unreadable_image", row("x", image={"bytes": b"no picture", "path": None})),
         ("unreadable_image", row("x", image={"bytes": bomb(), "path": None})),
@@ -173,26 +164,18 @@ def test_split_is_chosen_by_name(tmp_path: Path) -> None:
 
 def test_only_chosen_photos_are_extracted(tmp_path: Path) -> None:
     colours = ("red", "blue", "green", "pink", "black", "white", "gray", "gold")
-    rows = [
-        columns(row(each, image={"bytes": picture(each), "path": None}, image_url=LINK)) for each in colours
-    ]
-    source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
-    first = opened(source, limit=2)
+    rows = [row(each, image={"bytes": picture(each), "path": None}, image_url=LINK) for each in colours]
+    first = of_rows(tmp_path, *rows, limit=2)
     assert [each.session_id for each in first.conversations] == ["red", "blue"]
     assert len(list((tmp_path / "data/cache").rglob("*.jpg"))) == 2
-    for each in opened(source, limit=3, seed=5).conversations:
+    for each in of_rows(tmp_path, *rows, limit=3, seed=5).conversations:
         assert each.photo
         assert each.photo.read_bytes() == picture(each.session_id)
 
 
-def test_fingerprint_depends_on_questions_only(tmp_path: Path) -> None:
-    def made(name: str, *words: str) -> Dataset:
-        return of_rows(tmp_path / name, row("a", turn("a.0", *words)))
-
-    assert made("here").fingerprint == made("there").fingerprint != made("other", "and when?").fingerprint
-
-
-def test_photos_without_an_address_are_egocentric_and_resized(tmp_path: Path) -> None:
+def test_photos_without_an_address_are_egocentric_and_resized_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     linked = row("b", image={"bytes": picture(), "path": None}, image_url=LINK)
     sizes = {}
     for each in of_rows(tmp_path, row("a"), linked).conversations:
@@ -200,13 +183,8 @@ def test_photos_without_an_address_are_egocentric_and_resized(tmp_path: Path) ->
         with Image.open(each.photo) as photo:
             sizes[each.turns[0].image_kind] = photo.size
     assert sizes == {"egocentric": (960, 1280), "normal": (32, 32)}
-
-
-def test_a_photo_is_resized_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (first,) = of_rows(tmp_path, row("a")).conversations
     monkeypatch.delattr(Image.Image, "resize")
-    (again,) = of_rows(tmp_path, row("a")).conversations
-    assert again.photo == first.photo
+    assert of_rows(tmp_path, row("a")).rejected == ()
 
 
 def test_a_photo_of_the_right_size_is_kept_byte_for_byte(tmp_path: Path) -> None:

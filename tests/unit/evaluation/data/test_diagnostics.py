@@ -60,8 +60,6 @@ def test_a_row_belongs_to_its_interaction_or_to_a_session_of_one_turn(
         {"target_object_name": ""},
         {"image_size": [0, 0]},
         {"image_size": [10, 10]},
-        {"target_roi_bbox": [1.0, 2.0]},
-        {"target_roi_bbox": [50, 0, 10, 100]},
         {"target_roi_bbox": [math.nan, 0.0, 10.0, 100.0]},
     ],
 )
@@ -80,7 +78,6 @@ def test_rows_about_other_questions_are_refused(tmp_path: Path, dataset: Dataset
 
 
 def scored(target: Target | None = TARGET, **fields: Any) -> Scored:
-    """An answer after all stages."""
     stages = dict.fromkeys(("cropper", "image_search", "query_rewrite"), 1.0)
     record = turn_of("1", answered("x", timings_ms=stages, **fields)).model_copy(update={"target": target})
     return Scored(record, Judgement(Verdict.CORRECT, "made up"))
@@ -91,8 +88,7 @@ def value(name: str, answer: Scored) -> float:
 
 
 def crop(*box: float, kind: LookedAtKind = LookedAtKind.CROP) -> LookedAt:
-    left, top, right, bottom = box
-    return LookedAt(kind=kind, left=left, top=top, right=right, bottom=bottom)
+    return LookedAt(kind=kind, **dict(zip(("left", "top", "right", "bottom"), box, strict=True)))
 
 
 def test_crops_are_compared_with_the_objects_box() -> None:
@@ -109,24 +105,15 @@ def test_image_recall_counts_images_rather_than_their_entities() -> None:
         results = [SearchResult(stage="image_search", title=name, url=url) for name, url in things]
         return scored(explanation=Explanation(found=results))
 
-    second = answer_with(
-        ("Tin Lantern", "https://a.org/1"), ("Salt Roads", "https://a.org/1"), ("Other", "https://a.org/2")
-    )
-    assert value("image_recall@1", second) == 1
-    assert (
-        value(
-            "image_recall@1",
-            answer_with(("Tin Lantern", "https://a.org/1"), ("Salt Road", "https://a.org/2")),
-        )
-        == 0
-    )
+    one, other = "https://a.org/1", "https://a.org/2"
+    of_one_image = answer_with(("Tin Lantern", one), ("Salt Roads", one), ("Other", other))
+    assert value("image_recall@1", of_one_image) == 1
+    assert value("image_recall@1", answer_with(("Tin Lantern", one), ("Salt Road", other))) == 0
 
 
 def test_entity_and_query_are_compared_with_the_object() -> None:
-    queries = [
-        Note(stage="query_rewrite", text="salt road author"),
-        Note(stage="verifier", text=TARGET.question),
-    ]
+    notes = (("query_rewrite", "salt road author"), ("verifier", TARGET.question))
+    queries = [Note(stage=stage, text=text) for stage, text in notes]
     answer = scored(entity="Salt Roads", explanation=Explanation(notes=queries))
     assert value("identified", answer) == 1
     assert value("identified", scored(entity=None)) == 0

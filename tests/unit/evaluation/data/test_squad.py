@@ -15,7 +15,6 @@ from tests.unit.evaluation.data.small_squad import (
     BELL,
     FERRY,
     OPENED,
-    SUNK,
     WINTER,
     answered,
     articles,
@@ -37,28 +36,21 @@ def chosen(folder: Path, limit: int | None = None, seed: int | None = None, **ch
     return ids(opened(folder, limit=limit, seed=seed, squad=SquadChoice(**choice)))
 
 
-def test_questions_keep_the_files_order(tmp_path: Path) -> None:
+def test_questions_keep_the_files_order_with_every_gold_once_or_what_looks_like_an_answer(
+    tmp_path: Path,
+) -> None:
     dataset = opened(tmp_path)
-    assert ids(dataset) == ["f1", "f2", "f3", "f4", "b1", "b2"]
-    assert {(each.part, each.photo, len(each.turns)) for each in dataset.conversations} == {
-        (Part.SINGLE, None, 1)
-    }
     assert (dataset.name, dataset.rejected) == ("few.json", ())
-
-
-def test_a_question_comes_with_every_gold_once_and_its_article(tmp_path: Path) -> None:
-    turn = opened(tmp_path).conversations[0].turns[0]
-    assert turn.truth
-    assert (turn.question, turn.domain) == (OPENED["question"], "Harl, on the Senn")
-    assert (turn.gold, turn.truth.accepted) == ("12 May 1881", ("12 May 1881", "May 1881"))
-    assert (turn.truth.answer_type, turn.answerable) == (AnswerType.SPAN, True)
-
-
-def test_unanswerable_question_has_its_plausible_answer(tmp_path: Path) -> None:
-    turn = opened(tmp_path).conversations[2].turns[0]
-    assert turn.truth
-    assert (turn.truth.answer_type, turn.answerable, turn.gold) == (AnswerType.UNANSWERABLE, False, NO_ANSWER)
-    assert (turn.truth.accepted, turn.truth.must_not) == ((), ("12 May 1881",))
+    assert ids(dataset) == ["f1", "f2", "f3", "f4", "b1", "b2"]
+    assert {(each.part, each.photo) for each in dataset.conversations} == {(Part.SINGLE, None)}
+    first, _, sunk, *_ = (each.turns[0] for each in dataset.conversations)
+    assert first.truth
+    assert sunk.truth
+    assert (first.question, first.domain) == (OPENED["question"], "Harl, on the Senn")
+    assert (first.gold, first.truth.accepted) == ("12 May 1881", ("12 May 1881", "May 1881"))
+    assert (first.truth.answer_type, first.answerable) == (AnswerType.SPAN, True)
+    assert (sunk.truth.answer_type, sunk.answerable, sunk.gold) == (AnswerType.UNANSWERABLE, False, NO_ANSWER)
+    assert (sunk.truth.accepted, sunk.truth.must_not) == ((), ("12 May 1881",))
 
 
 def test_the_ingestion_takes_the_pages_and_keeps_their_words(tmp_path: Path) -> None:
@@ -71,12 +63,9 @@ def test_the_ingestion_takes_the_pages_and_keeps_their_words(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [
-        ({"articles": ("Bell_of_Orrin",)}, ["b1", "b2"]),
         ({"articles": ("bell of orrin",)}, ["b1", "b2"]),
-        ({"articles": ("Harl, on the Senn",)}, ["f1", "f2", "f3", "f4"]),
         ({"articles": ("Bell of Orrin,Harl, on the Senn",)}, ["f1", "f2", "f3", "f4", "b1", "b2"]),
         ({"articles": ("Bell of Orrin", "Harl,_on_the_Senn")}, ["f1", "f2", "f3", "f4", "b1", "b2"]),
-        ({"left_out": ("Harl, on the Senn",)}, ["b1", "b2"]),
         (
             {"articles": ("Harl, on the Senn, Bell of Orrin",), "left_out": ("Bell of Orrin",)},
             ["f1", "f2", "f3", "f4"],
@@ -122,19 +111,13 @@ def changed(**fields: Any) -> dict[str, Any]:
     ("kind", "question"),
     [
         ("malformed_row", "no object"),
-        ("malformed_row", changed(id=7)),
-        ("malformed_row", changed(id="a\nb")),
         ("malformed_row", changed(answers="Edda Marr")),
         ("malformed_row", changed(answers=["Edda Marr"])),
-        ("malformed_row", changed(answers=[{"text": 7}])),
         ("malformed_row", changed(is_impossible="no")),
         ("malformed_row", changed(is_impossible=True)),
-        ("malformed_row", changed(question="Who \ud800?")),
         ("empty_answer", changed(answers=[])),
         ("empty_answer", changed(answers=[{"text": " "}])),
-        ("empty_question", changed(question=" ")),
         ("empty_answer", {**impossible("x", "Who?", ""), "plausible_answers": [{"text": ""}]}),
-        ("repeated_interaction", {**SUNK, "id": "f1"}),
     ],
 )
 def test_a_question_that_cannot_be_asked_is_named_with_its_place(

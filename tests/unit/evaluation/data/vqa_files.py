@@ -58,14 +58,11 @@ def put_photos(folder: Path, *names: str) -> None:
 
 def infoseek(folder: Path, rows: Iterable[Mapping[str, Any] | str] = SEEK) -> str:
     """The source's name; the types of answers and the names of things lie beside the file."""
-    lines = [each if isinstance(each, str) else json.dumps(each) for each in rows]
-    (folder / "infoseek_val.jsonl").write_text("\n".join(lines) + "\n")
     types = [{"data_id": name, "question_type": kind} for name, kind in SEEK_TYPES.items()]
-    names = [{"data_id": "infoseek_val_00000000", "entity_id": "Q178185", "entity_text": "Harl Bridge"}]
-    for ending, facts in (("qtype", types), ("withkb", names)):
-        (folder / f"infoseek_val_{ending}.jsonl").write_text(
-            "".join(json.dumps(each) + "\n" for each in facts)
-        )
+    names = [{"data_id": "infoseek_val_00000000", "entity_text": "Harl Bridge"}]
+    for ending, given in (("", rows), ("_qtype", types), ("_withkb", names)):
+        lines = [each if isinstance(each, str) else json.dumps(each) for each in given]
+        (folder / f"infoseek_val{ending}.jsonl").write_text("\n".join(lines) + "\n")
     put_photos(folder / "images", "04/oven_04990048.jpg", "05/oven_05072023.JPEG")
     return f"infoseek:{folder / 'infoseek_val.jsonl'}"
 
@@ -82,21 +79,12 @@ def evqa(folder: Path, rows: Iterable[Mapping[str, str]] = EVQA) -> str:
 
 def okvqa(folder: Path) -> str:
     question = {"image_id": 42, "question": "What sport is this?", "question_id": 420}
-    answers = [
-        {"answer_id": place + 1, "raw_answer": each, "answer": each} for place, each in enumerate(OK_ANSWERS)
-    ]
-    note = {
-        "image_id": 42,
-        "question_id": 420,
-        "question_type": "four",
-        "answer_type": "other",
-        "answers": answers,
-    }
+    answers = [{"answer": each, "raw_answer": each} for each in OK_ANSWERS]
+    note = {"image_id": 42, "question_id": 420, "question_type": "four", "answers": answers}
     questions = folder / "OpenEnded_mscoco_val2014_questions.json"
     listed = [question, {"question": "?"}, {**question, "question_id": [420]}]
     questions.write_text(json.dumps({"data_subtype": "val2014", "questions": listed}))
-    (folder / "mscoco_val2014_annotations.json").write_text(
-        json.dumps({"annotations": [note], "question_types": {"four": "Sports and Recreation"}})
-    )
+    notes = {"annotations": [note], "question_types": {"four": "Sports and Recreation"}}
+    (folder / "mscoco_val2014_annotations.json").write_text(json.dumps(notes))
     put_photos(folder, "val2014/COCO_val2014_000000000042.jpg")
     return f"okvqa:{questions}"

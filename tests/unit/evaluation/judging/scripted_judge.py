@@ -26,7 +26,6 @@ class ScriptedJudge:
         self.keys: list[str | None] = []
 
     def reply(self, body: Body, key: str | None) -> Response:
-        """What the script says."""
         self.requests.append(body)
         self.keys.append(key)
         return self._script(body, len(self.requests) - 1)
@@ -34,7 +33,6 @@ class ScriptedJudge:
 
 @asynccontextmanager
 async def serving(judge: ScriptedJudge) -> AsyncIterator[str]:
-    """Its base URL while it is up."""
     app = FastAPI()
 
     @app.post("/v1/chat/completions")
@@ -47,26 +45,14 @@ async def serving(judge: ScriptedJudge) -> AsyncIterator[str]:
 
 
 def says(content: str | None) -> Response:
-    """A completion with this text."""
-    message = {"role": "assistant", "content": content}
-    return JSONResponse(
-        {
-            "id": "c",
-            "object": "chat.completion",
-            "created": 0,
-            "model": "m",
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        }
-    )
+    return JSONResponse({"choices": [{"message": {"role": "assistant", "content": content}}]})
 
 
 def marks(right: bool, reason: str = "made up") -> Response:
-    """A completion with this verdict."""
     return says(json.dumps({"reason": reason, "accuracy": right}))
 
 
 def refuses(status: int, complaint: str = "no") -> Response:
-    """An error as OpenAI words it."""
     return JSONResponse({"error": {"message": complaint, "type": "x"}}, status, headers=AT_ONCE)
 
 

@@ -14,14 +14,8 @@ RIDE = ("racing",) * 3 + ("race",) * 2 + ("motocross",) + ("ride",) * 4
 
 
 def truth(scorer: Scorer, kind: str, *accepted: str, limits: tuple[float, float] | None = None) -> Truth:
-    fields = {
-        "interaction_id": "i",
-        "answer_type": kind,
-        "accepted": accepted,
-        "scorer": scorer,
-        "range": limits,
-    }
-    return Truth.model_validate(fields)
+    fields = {"interaction_id": "i", "answer_type": kind, "accepted": accepted}
+    return Truth.model_validate(fields | {"scorer": scorer, "range": limits})
 
 
 @pytest.mark.parametrize(

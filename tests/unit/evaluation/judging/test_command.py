@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from evaluation.cli import app
 from evaluation.judging.verdicts import Verdict, verdict_file
-from evaluation.record import RunHeader, TurnRecord
+from evaluation.record import RunHeader
 from evaluation.runs.store import RunStore
 from tests.unit.evaluation.judging.scripted_judge import ScriptedJudge, case_in, marks, refuses, serving
 from tests.unit.evaluation.scoring.predictions import turn_record
@@ -30,20 +30,20 @@ SAID = (
 def a_run(folder: Path, text: tuple[str | None, ...] = SAID) -> Path:
     with RunStore(folder, RunHeader(name=folder.name, dataset="d", fingerprint="f")) as store:
         for number, answer in enumerate(text):
-            store.add(a_turn(number, answer))
+            store.add(turn_record(answer, session=f"s{number}"))
     return folder
-
-
-def a_turn(number: int, text: str | None) -> TurnRecord:
-    return turn_record(text, session=f"s{number}")
 
 
 def typed(*words: object) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-async def typed_beside_a_server(*words: object) -> Result:
-    return await anyio.to_thread.run_sync(partial(typed, *words))
+async def judged_by(judge: ScriptedJudge, *runs: Path, model: str = "m", times: int = 1) -> Result:
+    async with serving(judge) as url:
+        for _ in range(times):
+            words = ("judge", *runs, "--judge", "model", "--base-url", url, "--model", model)
+            reply = await anyio.to_thread.run_sync(partial(typed, *words))
+    return reply
 
 
 def by_id(path: Path) -> dict[str, Verdict]:
@@ -75,31 +75,22 @@ async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
     monkeypatch.setenv("LOREGLASS_JUDGE_KEY", "sesame")
     runs = [a_run(tmp_path / "a"), a_run(tmp_path / "b", (*SAID[:5], "blue"))]
     judge = ScriptedJudge(lambda body, _: marks("312" in case_in(body)["answer"]))
-    async with serving(judge) as url:
-        for _ in range(2):
-            reply = await typed_beside_a_server(
-                "judge", *runs, "--judge", "model", "--base-url", url, "--model", "org/m"
-            )
-            assert reply.exit_code == 0, reply.output
+    reply = await judged_by(judge, *runs, model="org/m", times=2)
+    assert reply.exit_code == 0, reply.output
     assert sorted(case_in(body)["answer"] for body in judge.requests) == sorted(
         ["312", "It has 200 pages.", "I don’t know.", "[red]312\x1b[2J", "blue"]
     )
     assert set(judge.keys) == {"Bearer sesame"}
     assert "b, judged by model:org/m: correct 1, incorrect 3, missing 2." in reply.output
-    result = by_id(verdict_file(runs[0], "model:org/m"))
-    assert result == {
-        "s0.0": Verdict.CORRECT, "s1.0": Verdict.INCORRECT, "s2.0": Verdict.MISSING,
-        "s3.0": Verdict.INCORRECT, "s4.0": Verdict.MISSING, "s5.0": Verdict.CORRECT, "s6.0": Verdict.CORRECT,
-    }  # fmt: skip
+    right, wrong, missing = Verdict.CORRECT, Verdict.INCORRECT, Verdict.MISSING
+    expected = (right, wrong, missing, wrong, missing, right, right)
+    assert by_id(verdict_file(runs[0], "model:org/m")) == {f"s{n}.0": each for n, each in enumerate(expected)}
 
 
 async def test_a_judge_that_fails_on_some_answers_is_no_success(tmp_path: Path) -> None:
     run = a_run(tmp_path / "a", ("1 page", "2 pages"))
     judge = ScriptedJudge(lambda body, _: refuses(401) if "2" in case_in(body)["answer"] else marks(True))
-    async with serving(judge) as url:
-        reply = await typed_beside_a_server(
-            "judge", run, "--judge", "model", "--base-url", url, "--model", "m"
-        )
+    reply = await judged_by(judge, run)
     assert reply.exit_code == 1
     assert "model:m gave no verdict on 1 of 2 answers" in reply.output
 
@@ -112,12 +103,8 @@ def test_two_judges_are_compared_on_what_both_have_judged(tmp_path: Path) -> Non
     assert "judged by human: correct 2, incorrect 1, missing 1" in reply.output
     reply = typed("agreement", run, "--between", "rules", "human")
     assert reply.exit_code == 0, reply.output
-    for expected in (
-        "all answers: 4, equal 50.0%",
-        "those that a judge decides: 3",
-        "It has 200 pages.",
-        "[red]312",
-    ):
+    decided = "those that a judge decides: 3"
+    for expected in ("all answers: 4, equal 50.0%", decided, "It has 200 pages.", "[red]312"):
         assert expected in reply.output
     assert "\x1b[2J" not in reply.output
 

@@ -1,11 +1,13 @@
 """The rules judge on gold cases, and on gold answers that are sentences."""
 
-import anyio
+from functools import partial
+
 import anyio.to_thread
 import pytest
+from fastapi import Response
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from evaluation.cli import app
 from evaluation.judging.agreement import gold_cases, with_people
@@ -16,13 +18,6 @@ from tests.unit.evaluation.judging.scripted_judge import Body, ScriptedJudge, ca
 
 CASES = gold_cases()
 RIGHT = {(each.case.question, each.case.answer): each.verdict is Verdict.CORRECT for each in CASES}
-
-
-async def check_judge(judge: ScriptedJudge) -> Result:
-    """What the command prints with a model behind it."""
-    async with serving(judge) as url:
-        arguments = ["gold", "--judge", "model", "--base-url", url, "--model", "m"]
-        return await anyio.to_thread.run_sync(lambda: CliRunner().invoke(app, arguments))
 
 
 def test_no_gold_case_is_an_example() -> None:
@@ -50,12 +45,14 @@ def test_the_rules_judge_agrees_with_people_on_most() -> None:
 
 
 async def test_perfect_model_agrees_with_people() -> None:
-    def script(body: Body, _: int) -> object:
+    def script(body: Body, _: int) -> Response:
         case = case_in(body)
         return marks(RIGHT[case["question"], case["answer"]])
 
-    judge = ScriptedJudge(script)  # type: ignore[arg-type]
-    result = await check_judge(judge)
+    judge = ScriptedJudge(script)
+    async with serving(judge) as url:
+        arguments = ["gold", "--judge", "model", "--base-url", url, "--model", "m"]
+        result = await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, arguments))
     assert "equal 100.0%, kappa 1.000" in result.output
     assert all(kind in result.output for kind in {each.kind for each in CASES})
     assert len(judge.requests) == sum(undisputed(each.case) is None for each in CASES)
@@ -76,29 +73,19 @@ UPSET = "They eat it gladly because it settles upset stomachs."
         ("what car is this?", "This is an Orlo 5 Estate.", ["an orlo 5 estate, I think"], ["an Orlo 7"]),
         ("who wrote this?", "It was written by Gabriela de la Torre in 1967.", [], ["Gabriela Torres"]),
         (
-            "what colours does it come in?",
-            "It comes in red, dark blue and green.",
+            "what colours has it?",
+            "It has red, dark blue and green.",
             ["green, red, dark blue"],
-            ["green and red"],
+            ["green, red"],
         ),
-        (
-            "what is it used for?",
-            "It is mostly used to soothe burns.",
-            ["People soothe burns."],
-            ["A spice."],
-        ),
+        ("what is it used for?", "It is used to soothe burns.", ["People soothe burns."], ["A spice."]),
         (*SAFE, ["It upsets their stomach, so they shouldn't eat it."], [UPSET]),
         ("what's the weight limit?", "The weight limit is 300 lbs.", ["300 lb", "136 kg"], ["300 kg"]),
         ("what's the score?", "The score is 3-2.", ["3-2", "3 to 2"], ["3-3", "2-1"]),
         ("how many goals?", "He scored 27 goals in the 2022-23 season.", ["27"], ["22", "2022"]),
         ("what percent alcohol?", "It has 5% alcohol by volume.", ["5 percent", "5.0%"], ["4.5%"]),
         ("solve this equation", "The answer is x = 5.", ["x=5"], ["x = -5"]),
-        (
-            "how often?",
-            "Once every two to three weeks.",
-            ["Every 2-3 weeks."],
-            ["Every 2-3 days.", "Weekly."],
-        ),
+        ("how often?", "Once every two to three weeks.", ["Every 2-3 weeks."], ["Every 2-3 days."]),
         ("who founded it?", "Ada Renn and Otto Lind founded it.", ["Otto Lind and Ada Renn"], ["Lind"]),
         ("what breed is it?", "The dog is a golden retriever.", ["golden retriever"], ["Labrador retriever"]),
         ("is this shop open on sunday?", "Yes, it opens at ten.", ["Yes."], ["No, it is closed."]),
@@ -108,12 +95,7 @@ UPSET = "They eat it gladly because it settles upset stomachs."
             ["It is toxic to cats, but not to dogs."],
             ["Lilies aren't toxic to cats.", "It is safe for cats."],
         ),
-        (
-            "can i eat this raw?",
-            "No, it must be cooked.",
-            ["You should not eat it raw."],
-            ["You can eat it raw.", "You can eat it."],
-        ),
+        ("can i eat this raw?", "No, cook it.", ["You should not eat it raw."], ["You can eat it."]),
         ("is this taller than the Mill?", "Yes, by 20 metres.", ["It is taller than the Mill."], []),
         ("isn't this edible?", "No.", ["It isn't edible."], []),
     ],

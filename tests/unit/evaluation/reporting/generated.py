@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
@@ -42,8 +43,6 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A run as the report reads it."""
-
     header: RunHeader
     scored: tuple[Scored, ...]
 
@@ -55,42 +54,32 @@ def questions(sessions: int, seed: int = 0, photo: str = "missing.jpg") -> list[
     for number in range(sessions):
         multi = number % 3 == 2
         domain = chance.choice(_DOMAINS)
+        shared = {
+            "session_id": f"s{number:05d}",
+            "part": Part.MULTI if multi else Part.SINGLE,
+            "photo": photo,
+        }
         for turn in range(chance.randint(2, 5) if multi else 1):
-            unanswerable, name = chance.random() < 0.1, f"q{number:05d}-{turn}"
+            answerable = chance.random() >= 0.1
             labels = {
                 "query_category": chance.choice(_CATEGORIES),
                 "dynamism": chance.choice(("static", "slow-changing")),
                 "image_quality": chance.choice(_QUALITIES),
             }
             truth = Truth(
-                interaction_id=name,
-                answer_type=AnswerType.UNANSWERABLE if unanswerable else AnswerType.NAME,
-                accepted=() if unanswerable else (f"Maker {turn} & Sons",),
+                interaction_id=f"q{number:05d}-{turn}",
+                answer_type=AnswerType.NAME if answerable else AnswerType.UNANSWERABLE,
+                accepted=(f"Maker {turn} & Sons",) if answerable else (),
                 needs=chance.choice(("photo", "web", "image_kb")),
             )
-            asked.append(
-                turn_of(
-                    name,
-                    None,
-                    session_id=f"s{number:05d}",
-                    part=Part.MULTI if multi else Part.SINGLE,
-                    turn=turn,
-                    photo=photo,
-                    question=f"Who makes thing {number}, as in turn {turn}?",
-                    gold="I don't know."
-                    if unanswerable
-                    else f"The maker of thing {number} is Maker {turn} & Sons.",
-                    domain=domain,
-                    truth=truth,
-                    error=None,
-                    **labels,
-                )
-            )
+            gold = f"The maker of thing {number} is Maker {turn} & Sons." if answerable else "I don't know."
+            words = {"question": f"Who makes thing {number}, as in turn {turn}?", "gold": gold}
+            of_turn: dict[str, Any] = {**shared, **labels, **words, "domain": domain, "turn": turn}
+            asked.append(turn_of(truth.interaction_id, None, truth=truth, error=None, **of_turn))
     return asked
 
 
 def run(skill: Skill, records: Sequence[TurnRecord], seed: int = 0) -> Generated:
-    """The made-up system's answers to those questions, with verdicts."""
     chance = random.Random(f"{seed} {skill.name}")
     header = RunHeader(
         name=skill.name,
@@ -151,7 +140,6 @@ def _explanation(record: TurnRecord, message: str, certain: float) -> Explanatio
 
 
 def written(generated: Generated, folder: Path) -> Path:
-    """The run as files of a folder."""
     folder.mkdir(parents=True)
     (folder / "run.json").write_text(generated.header.model_dump_json(), encoding="utf-8")
     lines = (each.record.model_dump_json() for each in generated.scored)

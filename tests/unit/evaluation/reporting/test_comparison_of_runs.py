@@ -1,7 +1,6 @@
 """Runs that are compared, their confidence and their failures."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -15,7 +14,8 @@ from evaluation.reporting.comparison import JudgedRun, ReportError, compare
 from evaluation.reporting.curves import confidence_of, curve, in_hand
 from evaluation.reporting.tables import MOST, Lesson, gold_in_evidence, instructive
 from evaluation.scoring.protocols import Protocol, Scored, Settled, settle
-from loreglass_client.models import Explanation
+from loreglass_client.models import CitationKind, EvidenceSeen, Explanation
+from tests.unit.evaluation.records import answered, turn_of
 from tests.unit.evaluation.reporting.generated import Skill, questions, run
 
 ASKED = questions(12, seed=1)
@@ -30,10 +30,6 @@ def judged(name: str, **changes: str) -> JudgedRun:
 def without(judged_run: JudgedRun, *lost: str) -> JudgedRun:
     rest = tuple(each for each in judged_run.scored if each.record.interaction_id not in lost)
     return replace(judged_run, scored=rest)
-
-
-def ids(scored: tuple[Scored, ...]) -> list[str]:
-    return [each.record.interaction_id for each in scored]
 
 
 def test_runs_on_different_datasets_are_refused_by_name() -> None:
@@ -52,10 +48,9 @@ def test_the_same_question_in_other_words_is_refused() -> None:
 def test_unfinished_conversation_is_left_out() -> None:
     last = next(record for record in reversed(ASKED) if record.part is Part.MULTI)
     comparison = compare([judged("one"), without(judged("other"), last.interaction_id)])
-    for each in comparison.runs.values():
-        assert all(turn.record.session_id != last.session_id for turn in each.scored)
-    one, other = comparison.runs.values()
-    assert ids(one.scored) == ids(other.scored)
+    one, other = ([turn.record for turn in each.scored] for each in comparison.runs.values())
+    assert last.session_id not in {record.session_id for record in one}
+    assert [record.interaction_id for record in one] == [record.interaction_id for record in other]
     assert "The runs overlap only in part: 11 of 12 conversations" in comparison.remarks[0]
 
 
@@ -83,15 +78,10 @@ PROTOCOL = Protocol.CRAG_MM_2026
 RIGHT, WRONG = Verdict.CORRECT, Verdict.INCORRECT
 
 
-def one(text: str, *, abstained: bool = False, proposed: str | None = None) -> Scored:
-    scored = run(Skill("one", right=1.0, refused=0.0), questions(1)).scored[0]
-    answer = scored.record.answer
-    assert answer is not None
-    explanation = Explanation(proposed=proposed, signals={"answer_confidence": 0.3, "support": 0.5})
-    changed = answer.model_copy(
-        update={"answer": text, "abstained": abstained, "confidence": 0.7, "explanation": explanation}
-    )
-    return Scored(scored.record.model_copy(update={"answer": changed}), Judgement(WRONG, "made up"))
+def one(text: str, *, abstained: bool = False) -> Scored:
+    explanation = Explanation(signals={"answer_confidence": 0.3, "support": 0.5})
+    answer = answered(text, abstained=abstained, confidence=0.7, explanation=explanation)
+    return Scored(turn_of("one", answer), Judgement(WRONG, "made up"))
 
 
 def verdict_of(scored: Scored) -> Verdict:
@@ -165,55 +155,46 @@ FAILED_ASKED = questions(240, seed=9)
 FAILED_PROTOCOL = Protocol.KDD_CUP_2025
 
 
-def settled(name: str, right: float = 0.4, refused: float = 0.3) -> list[Settled]:
-    return settle(run(Skill(name, right, refused), FAILED_ASKED).scored, FAILED_PROTOCOL)
+SYSTEMS = {
+    name: settle(run(Skill(name, right), FAILED_ASKED).scored, FAILED_PROTOCOL)
+    for name, right in (("mine", 0.4), ("yours", 0.6))
+}
 
 
-def with_records(turns: Sequence[Settled], **changes: object) -> list[Settled]:
-    scored = [turn.scored for turn in turns]
-    return settle([Scored(e.record.model_copy(update=changes), e.judgement) for e in scored], FAILED_PROTOCOL)
-
-
-SYSTEMS = {"mine": settled("mine"), "yours": settled("yours", 0.6)}
-
-
-def test_no_kind_of_failure_takes_all_places() -> None:
+def test_no_kind_of_failure_takes_all_places_and_the_surest_hallucination_comes_first() -> None:
     failures = instructive("mine", SYSTEMS)
     assert len({failure.record.interaction_id for failure in failures}) == len(failures) == MOST
     order = [list(Lesson).index(failure.lesson) for failure in failures]
     assert order == sorted(order)
     assert Counter(order).most_common(1)[0][1] <= MOST / 2
-
-
-def test_the_surest_hallucination_comes_first() -> None:
     wrong = [turn for turn in SYSTEMS["mine"] if turn.alone is Verdict.INCORRECT]
     surest = max(turn.scored.record.answer.confidence for turn in wrong if turn.scored.record.answer)
-    first = instructive("mine", SYSTEMS)[0]
+    first = failures[0]
     assert first.lesson is Lesson.HALLUCINATED
-    assert first.record.answer is not None
+    assert first.record.answer
     assert first.record.answer.confidence == surest
 
 
-def test_refusing_what_cannot_be_answered_is_no_failure() -> None:
-    unanswerable = Truth(interaction_id="x", answer_type=AnswerType.UNANSWERABLE)
-    result = instructive("mine", {"mine": with_records(SYSTEMS["mine"], truth=unanswerable)})
-    assert {failure.lesson for failure in result} == {Lesson.HALLUCINATED}
-
-
-def test_a_request_that_failed_teaches_nothing_about_answers() -> None:
-    result = instructive("mine", {"mine": with_records(SYSTEMS["mine"], answer=None, error="overloaded")})
-    assert result == ()
+@pytest.mark.parametrize(
+    ("changes", "lessons"),
+    [
+        ({"truth": Truth(interaction_id="x", answer_type=AnswerType.UNANSWERABLE)}, {Lesson.HALLUCINATED}),
+        ({"answer": None, "error": "overloaded"}, set()),
+    ],
+)
+def test_refusing_what_cannot_be_answered_is_no_failure_and_a_lost_request_teaches_nothing(
+    changes: dict[str, object], lessons: set[Lesson]
+) -> None:
+    scored = [turn.scored for turn in SYSTEMS["mine"]]
+    changed = [replace(each, record=each.record.model_copy(update=changes)) for each in scored]
+    result = instructive("mine", {"mine": settle(changed, FAILED_PROTOCOL)})
+    assert {failure.lesson for failure in result} == lessons
 
 
 def with_evidence(text: str, **changes: object) -> Settled:
-    record = SYSTEMS["mine"][0].scored.record
-    assert record.answer is not None
-    assert record.answer.explanation is not None
-    seen = record.answer.explanation.evidence[0].model_copy(update={"text": text})
-    explanation = record.answer.explanation.model_copy(update={"evidence": [seen]})
-    answer = record.answer.model_copy(update={"explanation": explanation, "citations": []})
-    changed = record.model_copy(update={"answer": answer, **changes})
-    return settle([Scored(changed, Judgement(Verdict.MISSING, ""))], FAILED_PROTOCOL)[0]
+    seen = EvidenceSeen(text=text, title="A page", url="", kind=CitationKind.PAGE, score=0.81)
+    record = turn_of("one", answered(None, explanation=Explanation(evidence=[seen])), **changes)
+    return settle([Scored(record, Judgement(Verdict.MISSING, ""))], FAILED_PROTOCOL)[0]
 
 
 def test_evidence_match_ignores_accents_and_case() -> None:

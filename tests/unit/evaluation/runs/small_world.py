@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +37,7 @@ def script(ask: Query) -> Outcome:
 def write_world(folder: Path, single: Sequence[Turn], multi: Sequence[Sequence[Turn]]) -> Path:
     """A world of these questions, in the benchmark's own row schema."""
     folder.mkdir(parents=True, exist_ok=True)
-    buffer = BytesIO()
-    Image.new("RGB", (64, 48), "teal").save(buffer, "JPEG")
-    (folder / "photo.jpg").write_bytes(buffer.getvalue())
+    Image.new("RGB", (64, 48), "teal").save(folder / "photo.jpg")
     truths: list[dict[str, Any]] = []
     for name, sessions in (("questions", [[turn] for turn in single]), ("conversations", multi)):
         rows = [_row(f"{name}-{n}", session, truths) for n, session in enumerate(sessions)]

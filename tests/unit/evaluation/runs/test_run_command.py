@@ -1,6 +1,5 @@
 """`loreglass eval run`: output, files and exit status."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -26,13 +25,8 @@ NOWHERE = "http://127.0.0.1:9"
 
 def squad_script(ask: Query) -> Outcome:
     """Knows the day and the designer, is wrong about the chain, and sells the bell."""
-    texts = {
-        "opened": "It opened on 12 May 1881.",
-        "designed": "Edda Marr",
-        "chain": "every year",
-        "bought": "A king",
-    }
-    for word, answer in texts.items():
+    day, by, often, buyer = "It opened on 12 May 1881.", "Edda Marr", "every year", "A king"
+    for word, answer in {"opened": day, "designed": by, "chain": often, "bought": buyer}.items():
         if word in ask.question:
             return Outcome(answer, Reason.ANSWERED, 0.8, Route.RAG)
     return refusal(Reason.NO_EVIDENCE, Route.RAG)
@@ -61,19 +55,11 @@ async def test_squad_run_indexes_asks_and_prints(tmp_path: Path, file: Path, pho
         scripted_gateway(ScriptedPipeline(squad_script), experiments=True) as url,
         live(create_app(settings)) as search,
     ):
-        options: Sequence[str | Path] = (
-            "--gateway",
-            url,
-            "--text-search-url",
-            str(search.base_url),
-            "--photo",
-            photo,
-        )
+        options = ("--gateway", url, "--text-search-url", str(search.base_url), "--photo", photo)
         result = await typed(f"squad:{file}", "--out", tmp_path / "run", *options)
         assert result.exit_code == 0, result.output
-        reply = await search.post(
-            "/v1/text-search", json={"queries": ["Bell of Orrin", "chain ferry"], "k": 9}
-        )
+        queries = {"queries": ["Bell of Orrin", "chain ferry"], "k": 9}
+        reply = await search.post("/v1/text-search", json=queries)
         again = await typed(f"squad:{file}", "--out", tmp_path / "run", *options)
     assert {hit["snippet"] for hit in reply.json()["hits"]} >= {BELL, FERRY}
     (row,) = [line.split() for line in result.output.splitlines() if line.startswith("4 + 2")]
@@ -98,7 +84,6 @@ async def test_nothing_is_indexed_for_a_gateway_that_is_not_there(tmp_path: Path
 
 
 async def invoke(*arguments: str | Path, experiments: bool = True) -> Result:
-    """The command against a scripted gateway."""
     async with scripted_gateway(ScriptedPipeline(script), experiments=experiments) as url:
         return await typed(*arguments, "--gateway", url)
 
@@ -107,14 +92,8 @@ async def test_the_command_asks_scores_prints_and_keeps(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES]])
     result = await invoke(world, "--out", tmp_path / "run", "--name", "a [name]")
     assert result.exit_code == 0, result.output
-    for expected in (
-        "a [name]",
-        "kdd-cup-2025",
-        "crag-mm-2026",
-        "failed requests: not_ready 1",
-        "rows that could not be asked: none",
-        "6 asked now, 6 in all",
-    ):
+    counted = ("failed requests: not_ready 1", "rows that could not be asked: none", "6 asked now, 6 in all")
+    for expected in ("a [name]", "kdd-cup-2025", "crag-mm-2026", *counted):
         assert expected in result.output
     assert len(load_run(tmp_path / "run").records) == 6
 
@@ -129,11 +108,15 @@ async def test_missing_experiments_are_explained_once(tmp_path: Path) -> None:
     assert (made.header.explained, made.failures) == (False, {})
 
 
-async def test_one_part_and_a_few_conversations_can_be_asked(tmp_path: Path) -> None:
+async def test_a_few_conversations_of_one_part_are_asked_under_the_name_that_was_given_last(
+    tmp_path: Path,
+) -> None:
     world = write_world(tmp_path / "world", [WHO] * 5, [[WHO, PAGES]] * 5)
     chosen = ["--part", "multi", "--limit", "2", "--seed", "7", "--deadline-ms", "5000"]
-    assert (await invoke(world, "--out", tmp_path / "run", *chosen)).exit_code == 0
-    run = load_run(tmp_path / "run")
+    for name, expected in (([], "loreglass"), (["--name", "mine"], "mine"), ([], "mine")):
+        assert (await invoke(world, "--out", tmp_path / "run", *chosen, *name)).exit_code == 0
+        run = load_run(tmp_path / "run")
+        assert run.header.name == expected
     assert len(run.records) == 4
     assert (run.header.limit, run.header.seed, run.header.deadline_ms) == (2, 7, 5000)
 
@@ -145,17 +128,9 @@ async def test_where_no_question_is_answered_the_command_fails(tmp_path: Path) -
     assert "No question was answered." in result.output
 
 
-async def test_a_run_takes_the_name_that_it_was_given_last(tmp_path: Path) -> None:
-    world = write_world(tmp_path / "world", [WHO], [])
-    for name, expected in (([], "loreglass"), (["--name", "mine"], "mine"), ([], "mine")):
-        assert (await invoke(world, "--out", tmp_path / "run", *name)).exit_code == 0
-        assert load_run(tmp_path / "run").header.name == expected
-
-
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (["--threshold", "supported"], "NAME=NUMBER"),
         (["--threshold", "supported=high"], "NAME=NUMBER"),
         (["--threshold", "=0.5"], "NAME=NUMBER"),
         ([], "DATASET"),

@@ -30,15 +30,6 @@ def written(folder: Path, count: int = 3) -> bytes:
     return (folder / TURNS).read_bytes()
 
 
-def test_what_is_added_is_there_when_the_run_is_opened_again(tmp_path: Path) -> None:
-    written(tmp_path)
-    assert load_run(tmp_path).records == tuple(record(number) for number in range(3))
-    with RunStore(tmp_path, HEADER) as store:
-        assert len(store.records) == 3
-        store.add(record(3))
-    assert len(load_run(tmp_path).records) == 4
-
-
 def test_wherever_the_writing_broke_off_whole_turns_are_left(tmp_path: Path) -> None:
     data = written(tmp_path)
     lines = data.split(b"\n")

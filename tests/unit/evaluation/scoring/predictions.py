@@ -57,9 +57,8 @@ def prediction(
     gold: str = GOLD,
 ) -> Prediction:
     """One prediction; `several`: its session is a conversation of the multi-turn part."""
-    return {
-        "said": said, "judge": judge, "session": session, "turn": turn, "gold": gold, "several": several,
-    }  # fmt: skip
+    place = {"session": session, "turn": turn, "several": several}
+    return {"said": said, "judge": judge, "gold": gold, **place}
 
 
 def conversation(*verdicts: Verdict, session: str = "s", client_ms: float = 100.0) -> list[Scored]:
@@ -89,35 +88,13 @@ def keep_verdict(
 
 
 def scored(prediction: Prediction) -> Scored:
-    """The prediction as the product keeps it."""
-    text = prediction["said"]
-    record = turn_record(
-        text,
-        session=prediction["session"],
-        turn=prediction["turn"],
-        part=Part.MULTI if prediction["several"] else Part.SINGLE,
-        gold=prediction["gold"],
-    )
-    return Scored(record, JUDGED[prediction["judge"]])
+    part = Part.MULTI if prediction["several"] else Part.SINGLE
+    place = {name: prediction[name] for name in ("session", "turn", "gold")}
+    return Scored(turn_record(prediction["said"], part=part, **place), JUDGED[prediction["judge"]])
 
 
-def turn_record(
-    said: str | None,
-    *,
-    session: str = "s",
-    turn: int = 0,
-    part: Part = Part.SINGLE,
-    gold: str = GOLD,
-    client_ms: float = 12.5,
-) -> TurnRecord:
+def turn_record(said: str | None, *, session: str = "s", turn: int = 0, **changes: Any) -> TurnRecord:
     """A record with this answer; None: the request failed."""
-    return turn_of(
-        f"{session}.{turn}",
-        None if said is None else answered(said),
-        session_id=session,
-        part=part,
-        turn=turn,
-        question="how many pages has it?",
-        gold=gold,
-        client_ms=client_ms,
-    )
+    answer = None if said is None else answered(said)
+    fields = {"question": "how many pages has it?", "gold": GOLD, "client_ms": 12.5, **changes}
+    return turn_of(f"{session}.{turn}", answer, session_id=session, turn=turn, **fields)

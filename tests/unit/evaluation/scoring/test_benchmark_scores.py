@@ -39,7 +39,6 @@ def scored(
 
 
 def answers(questions: int, entities: int, of: int = 10) -> list[Scored]:
-    """So many of each split are right."""
     return [
         scored(f"{split}{n}", "Moss." if n < right else "bark", split)
         for split, right in (("unseen_question", questions), ("unseen_entity", entities))
@@ -79,9 +78,8 @@ def script(ask: Query) -> Outcome:
 
 
 async def test_the_benchmarks_score_is_in_the_run_the_report_and_the_table(tmp_path: Path) -> None:
-    source = infoseek(
-        tmp_path, [*SEEK, {**SEEK[1], "data_id": "third", "answer_eval": {"range": [190, 210]}}]
-    )
+    third = {**SEEK[1], "data_id": "third", "answer_eval": {"range": [190, 210]}}
+    source = infoseek(tmp_path, [*SEEK, third])
 
     async def invoke(*words: str | Path) -> Result:
         line = list(map(str, words))
@@ -91,9 +89,8 @@ async def test_the_benchmarks_score_is_in_the_run_the_report_and_the_table(tmp_p
     names = systems_at("", ["wiki-prf-1"])
     variants = {"wiki-prf": pipeline, **dict.fromkeys(names, pipeline)}
     async with scripted_gateway(pipeline, experiments=True, variants=variants) as url:
-        run = await invoke(
-            "run", source, "--out", tmp_path / "run", "--gateway", url, "--pipeline", "wiki-prf"
-        )
+        asked = ("--gateway", url, "--pipeline", "wiki-prf")
+        run = await invoke("run", source, "--out", tmp_path / "run", *asked)
         tables = ("--tables", "wiki-prf-1", "--gateway", url, "--at", f"prf-7b={url}")
         table = await invoke("ablate", source, "--out", tmp_path / "out", *tables)
         unknown = await invoke("ablate", source, "--out", tmp_path / "out", *tables, "--at", f"prf-9b={url}")

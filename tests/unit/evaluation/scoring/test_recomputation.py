@@ -23,7 +23,6 @@ from tests.unit.evaluation.scoring.recomputation import recompute
 
 
 def differences(predictions: list[Prediction], protocol: Protocol) -> dict[str, tuple[float, float]]:
-    """Every figure in which the two differ."""
     ours = scores_of([scored(each) for each in predictions], protocol)
     theirs = recompute([dict(each) for each in predictions], protocol.value)
     assert ours.pop("acceptable") == 0

@@ -1,7 +1,7 @@
 """Scores of stretches of text, computed a second time from the published rules."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -49,13 +49,11 @@ def is_of_a_word(letter: str) -> bool:
 
 
 def exact(texts: str, golds: list[str]) -> int:
-    """Whether the answer is one of the golds."""
     wanted = [words_of(gold) for gold in golds if words_of(gold)] or [[]]
     return 1 if words_of(texts) in wanted else 0
 
 
 def f1(texts: str, golds: list[str]) -> float:
-    """The best over the golds."""
     best = 0.0
     for wanted in [words_of(gold) for gold in golds if words_of(gold)] or [[]]:
         result = words_of(texts)
@@ -158,14 +156,7 @@ def speakable(prediction: Prediction) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("answer", "gold"),
-    [
-        ("red/green", "green"),
-        ("1894–1896", "1896"),
-        ("Marr's", "Marr"),
-        ("U.S.", "US"),
-        ("ten-year-old", "ten"),
-    ],
+    ("answer", "gold"), [("red/green", "green"), ("1894–1896", "1896"), ("Marr's", "Marr"), ("U.S.", "US")]
 )
 def test_what_punctuation_parts_or_joins_is_found_either_way(answer: str, gold: str) -> None:
     assert says(f"It is {answer}.", [gold])
@@ -208,14 +199,8 @@ def test_exact_match_and_f1_are_those_of_the_published_rules(said: str, golds: l
 
 
 def test_questions_of_another_kind_are_not_scored_as_stretches() -> None:
-    kinds = (AnswerType.NAME, AnswerType.UNANSWERABLE)
-    others = [scored({"said": "Edda Marr", "golds": []}, n) for n in range(2)]
-    records = [
-        Scored(
-            each.record.model_copy(update={"truth": Truth(interaction_id="q", answer_type=kind)}),
-            each.judgement,
-        )
-        for each, kind in zip(others, kinds, strict=True)
-    ]
-    assert marked_questions(records) == []
-    assert len(marked_questions([*others, scored({"said": "", "golds": ["Edda Marr"]})])) == 3
+    unanswerable, span = scored({"said": "Edda Marr", "golds": []}), scored({"said": "", "golds": ["Marr"]})
+    truth = Truth(interaction_id="q", answer_type=AnswerType.NAME)
+    name = replace(span, record=span.record.model_copy(update={"truth": truth}))
+    assert marked_questions([unanswerable, name]) == []
+    assert len(marked_questions([unanswerable, span])) == 2
