@@ -8,6 +8,8 @@ from typing import Any
 from anyio.from_thread import start_blocking_portal
 
 from bench.node import ServerTraits, says, vlm_server
+from contracts.image_search import ImageSearchReply
+from contracts.text_search import TextSearchReply
 from gateway.clients.services import Services
 from gateway.settings import GatewaySettings
 from tests.live import live
@@ -51,7 +53,6 @@ def questions(folder: Path, count: int, held_out: int = 0) -> list[Question]:
 
 
 def grpo_config(data: Path, weights: Path, **varied: Any) -> GrpoConfig:
-    """Settings for a tiny model and a few steps."""
     given = {
         "data": [data],
         "model": {"weights": str(weights), "dtype": "float32", "gradient_checkpointing": False},
@@ -82,6 +83,14 @@ def base_saying(answer: str, traits: ServerTraits | None = None) -> Iterator[dic
         portal.wrap_async_context_manager(vlm_server(script, traits)) as server,
     ):
         yield {"url": server.url, "model": server.model}
+
+
+def finding_nothing() -> FakeServices:
+    """Searches that bring nothing, so that nothing is left to filter."""
+    fakes = FakeServices()
+    fakes.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    fakes.text_search.reply = TextSearchReply(hits=[], collection="pages")
+    return fakes
 
 
 @contextmanager

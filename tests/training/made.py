@@ -1,6 +1,5 @@
 """Made-up data sets and settings for tests that train tiny models."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,16 +65,8 @@ LABELS = {
 def three_tasks(folder: Path, each: int = 8, held_out: int = 0) -> Path:
     """So many samples of each of BlackPearl's tasks, the last `held_out` of them held out."""
     for task, label in LABELS.items():
-        samples = [
-            conversation(
-                folder,
-                number,
-                task,
-                label(number),
-                Part.HELD_OUT if number >= each - held_out else Part.TRAIN,
-            )
-            for number in range(each)
-        ]
+        parts = [Part.TRAIN] * (each - held_out) + [Part.HELD_OUT] * held_out
+        samples = [conversation(folder, n, task, label(n), part) for n, part in enumerate(parts)]
         write_samples(folder, task, samples)
     return folder
 
@@ -97,13 +88,7 @@ def sft_config(data: Path, weights: Path, **varied: Any) -> SftConfig:
     return SftConfig.model_validate(given | varied)
 
 
-def describe(rows: Sequence[Any]) -> list[str]:
-    """Why rows were left out."""
-    return [row.why for row in rows]
-
-
 def trained(config: SftConfig, folder: Path) -> RunFolder:
-    """A whole run in that folder."""
     run = begun(folder, config)
     finetune(config, run)
     return run

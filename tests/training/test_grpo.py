@@ -1,34 +1,32 @@
 """GRPO on a tiny model: learning, loss masks, resuming and refused settings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from safetensors.torch import load_file
 
-from contracts.image_search import ImageSearchReply
-from contracts.text_search import TextSearchReply
 from gateway.pipelines.wiki_prf.model import plan_prompt
 from gateway.reasoners import model_options
 from gateway.settings import GatewaySettings
 from tests.models.tiny_domain import begun
-from tests.training.asking import LOOSE, PLAN, base_saying, grpo_config, questions, served, tiny_model
+from tests.training.asking import (
+    LOOSE,
+    PLAN,
+    base_saying,
+    finding_nothing,
+    grpo_config,
+    questions,
+    served,
+)
 from tests.training.made import photo, sft_config, trained
-from tests.unit.gateway.fakes import FakeServices
-from training.config import WrongConfig, dump_config
+from training.config import WrongConfig
 from training.grpo import tuning
 from training.grpo.rollout import NAMES, Question, Trajectory, messages_of
-from training.grpo.settings import GrpoConfig
 from training.grpo.tuning import tune
 from training.runs import ADAPTER, AFTER, BEFORE, RunFolder
 from training.samples import ConversationSample, Label, Part, Task, digest, write_samples
-
-
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a tiny Qwen2.5-VL."""
-    return tiny_model(tmp_path_factory.mktemp("weights"))
 
 
 @pytest.fixture(scope="module")
@@ -39,20 +37,30 @@ def started(weights: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
     return folder / "data", half_in_form(folder, weights, every_question[:1])
 
 
-def finding_nothing() -> FakeServices:
-    """Searches that bring nothing, so that nothing is left to filter."""
-    fakes = FakeServices()
-    fakes.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    fakes.text_search.reply = TextSearchReply(hits=[], collection="pages")
-    return fakes
+Tuned = Callable[..., RunFolder]
 
 
-def test_reward_increases(weights: Path, started: tuple[Path, Path], tmp_path: Path) -> None:
+@pytest.fixture
+def tuned(weights: Path, started: tuple[Path, Path], tmp_path: Path) -> Iterator[Tuned]:
+    """A whole run of some name from that LoRA, or the rest of one that was broken off."""
     data, adapter = started
     with served(finding_nothing()) as settings, base_saying("312") as base:
-        config = grpo_config(data, weights, adapter=str(adapter), base=base, most_steps=7)
-        run = begun(tmp_path / "run", config)
-        tune(config, run, settings)
+
+        def go(name: str, **varied: Any) -> RunFolder:
+            config = grpo_config(data, weights, **{"adapter": str(adapter), "base": base, **varied})
+            run = begun(tmp_path / name, config)
+            tune(config, run, settings)
+            return run
+
+        yield go
+
+
+def learnt_by(adapter: Path) -> dict[str, Any]:
+    return dict(load_file(str(adapter / "adapter_model.safetensors")))
+
+
+def test_reward_increases(tuned: Tuned) -> None:
+    run = tuned("run", most_steps=7)
     steps = [line for line in run.metrics() if "reward" in line]
     earned = [line["rewards/tool_format/mean"] for line in steps]
     assert earned[0] < 0.8 < 0.85 < sum(earned[-4:]) / 4
@@ -62,13 +70,12 @@ def test_reward_increases(weights: Path, started: tuple[Path, Path], tmp_path: P
     assert LOOSE in {rollout.plan for rollout in rollouts[:8]}
     assert LOOSE not in {rollout.plan for rollout in rollouts[-16:]}
     assert [each.in_form for each in run.predictions(AFTER)] == [True]
-    assert (run.path / ADAPTER / "adapter_model.safetensors").exists()
+    assert learnt_by(run.path / ADAPTER)
 
 
 def test_foreign_tokens_carry_no_loss(
-    weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tuned: Tuned, started: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, adapter = started
     rolled_out = tuning.Rollouts._rolled_out
 
     def by_others(self: tuning.Rollouts, *given: Any, **named: Any) -> list[Trajectory]:
@@ -77,76 +84,12 @@ def test_foreign_tokens_carry_no_loss(
             trajectory.mask = [0] * len(trajectory.mask)
         return made
 
-    before = load_file(str(adapter / "adapter_model.safetensors"))
     monkeypatch.setattr(tuning.Rollouts, "_rolled_out", by_others)
-    with served(finding_nothing()) as settings, base_saying("312") as base:
-        config = grpo_config(data, weights, adapter=str(adapter), base=base, most_steps=2)
-        run = begun(tmp_path / "run", config)
-        tune(config, run, settings)
-    learnt = load_file(str(run.path / ADAPTER / "adapter_model.safetensors"))
+    before, learnt = learnt_by(started[1]), learnt_by(tuned("run", most_steps=2).path / ADAPTER)
     assert all(learnt[key].equal(before[key]) for key in before)
 
 
-def test_interrupted_run_equals_uninterrupted_run(
-    weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data, adapter = started
-    runs = {}
-    with served(finding_nothing()) as settings, base_saying("312") as base:
-        config = grpo_config(
-            data, weights, adapter=str(adapter), base=base, most_steps=4, checkpoint_every=2, temperature=1.2
-        )
-        for name in ("one", "broken"):
-            runs[name] = begun(tmp_path / name, config)
-            if name == "broken":
-                break_off(monkeypatch, config, runs[name], settings)
-            tune(config, runs[name], settings)
-    learnt = {
-        name: load_file(str(run.path / ADAPTER / "adapter_model.safetensors")) for name, run in runs.items()
-    }
-    assert all(learnt["one"][key].equal(learnt["broken"][key]) for key in learnt["one"])
-    assert runs["one"].rollouts() == runs["broken"].rollouts()
-    assert runs["one"].predictions(BEFORE) == runs["broken"].predictions(BEFORE)
-    assert len({rollout.plan for rollout in runs["one"].rollouts()}) > 2
-
-
-def test_held_out_rollouts_do_not_depend_on_the_seed(
-    weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data, adapter = started
-    rolled_out, made = tuning.Rollouts._rolled_out, list[Trajectory]()
-
-    def listening(self: tuning.Rollouts, *given: Any, **named: Any) -> list[Trajectory]:
-        trajectories = rolled_out(self, *given, **named)
-        made.extend(trajectories)
-        return trajectories
-
-    monkeypatch.setattr(tuning.Rollouts, "_rolled_out", listening)
-    config = grpo_config(
-        data,
-        weights,
-        adapter=str(adapter),
-        most_steps=1,
-        group=2,
-        batch_size=2,
-        device_batch_size=2,
-        temperature=2.0,
-    )
-    with served(finding_nothing()) as settings:
-        for seed in (0, 1):
-            seeded = config.model_copy(update={"seed": seed})
-            run = begun(tmp_path / str(seed), seeded)
-            tune(seeded, run, settings)
-            assert [each.confidence is None for each in run.predictions(BEFORE)] == [False]
-    before, learnt, also_learnt, _, before_again, learnt_again, *_ = [each.ids for each in made]
-    assert before == before_again
-    assert learnt not in (also_learnt, learnt_again)  # these are sampled
-
-
-def break_off(
-    monkeypatch: pytest.MonkeyPatch, config: GrpoConfig, run: RunFolder, settings: GatewaySettings
-) -> None:
-    """Train until the power fails in the fourth step."""
+def test_interrupted_run_equals_uninterrupted_run(tuned: Tuned, monkeypatch: pytest.MonkeyPatch) -> None:
     of_batch = tuning.Rollouts.of_batch
 
     def until_the_fourth(self: tuning.Rollouts, trainer: Any) -> dict[str, Any]:
@@ -155,11 +98,35 @@ def break_off(
             raise SystemExit("the power failed")
         return made
 
+    settings = {"most_steps": 4, "checkpoint_every": 2, "temperature": 1.2}
     with monkeypatch.context() as patch:
         patch.setattr(tuning.Rollouts, "of_batch", until_the_fourth)
         with pytest.raises(SystemExit):
-            tune(config, run, settings)
-    run.begin(dump_config(config))
+            tuned("broken", **settings)
+    one, broken = tuned("one", **settings), tuned("broken", **settings)
+    learnt, again = learnt_by(one.path / ADAPTER), learnt_by(broken.path / ADAPTER)
+    assert all(learnt[key].equal(again[key]) for key in learnt)
+    assert one.rollouts() == broken.rollouts()
+    assert one.predictions(BEFORE) == broken.predictions(BEFORE)
+    assert len({rollout.plan for rollout in one.rollouts()}) > 2
+
+
+def test_held_out_rollouts_do_not_depend_on_the_seed(tuned: Tuned, monkeypatch: pytest.MonkeyPatch) -> None:
+    rolled_out, made = tuning.Rollouts._rolled_out, list[Trajectory]()
+
+    def listening(self: tuning.Rollouts, *given: Any, **named: Any) -> list[Trajectory]:
+        trajectories = rolled_out(self, *given, **named)
+        made.extend(trajectories)
+        return trajectories
+
+    monkeypatch.setattr(tuning.Rollouts, "_rolled_out", listening)
+    few = {"base": {}, "most_steps": 1, "group": 2, "batch_size": 2, "device_batch_size": 2}
+    for seed in (0, 1):
+        run = tuned(str(seed), seed=seed, temperature=2.0, **few)
+        assert [each.confidence is None for each in run.predictions(BEFORE)] == [False]
+    before, learnt, also_learnt, _, before_again, learnt_again, *_ = [each.ids for each in made]
+    assert before == before_again
+    assert learnt not in (also_learnt, learnt_again)  # these are sampled
 
 
 def half_in_form(folder: Path, weights: Path, chosen_questions: Sequence[Question]) -> Path:
@@ -182,36 +149,23 @@ def half_in_form(folder: Path, weights: Path, chosen_questions: Sequence[Questio
         for label in (PLAN, LOOSE)
     ]
     write_samples(chats, Task.FILTER, samples)
-    config = sft_config(
-        chats,
-        weights,
-        tasks=["filter"],
-        epochs=45,
-        lora={"rank": 8, "alpha": 16, "dropout": 0.0},
-        max_reply_tokens=200,
-    )
+    lora = {"rank": 8, "alpha": 16, "dropout": 0.0}
+    config = sft_config(chats, weights, tasks=["filter"], epochs=45, lora=lora, max_reply_tokens=200)
     return trained(config, folder / "started").path / ADAPTER
 
 
-def test_missing_training_questions_are_refused(weights: Path, tmp_path: Path) -> None:
-    questions(tmp_path / "data", 1, held_out=1)
-    config = grpo_config(tmp_path / "data", weights)
-    run = begun(tmp_path / "run", config)
-    with pytest.raises(WrongConfig, match="--task question"):
-        tune(config, run, GatewaySettings())
-
-
 @pytest.mark.parametrize(
-    ("varied", "message"),
+    ("held_out", "varied", "message"),
     [
-        ({"batch_size": 16}, "The questions to learn from, 1, are too few .* 8 at most"),
-        ({"batch_size": 8, "device_batch_size": 3}, "batch_size, 8, must be a multiple of .*, 3, times"),
+        (1, {}, "--task question"),
+        (0, {"batch_size": 16}, "The questions to learn from, 1, are too few .* 8 at most"),
+        (0, {"batch_size": 8, "device_batch_size": 3}, "batch_size, 8, must be a multiple of .*, 3, times"),
     ],
 )
-def test_impossible_batch_is_refused(
-    weights: Path, tmp_path: Path, varied: dict[str, int], message: str
+def test_missing_questions_and_an_impossible_batch_are_refused(
+    weights: Path, tmp_path: Path, held_out: int, varied: dict[str, int], message: str
 ) -> None:
-    questions(tmp_path / "data", 1)
+    questions(tmp_path / "data", 1, held_out)
     config = grpo_config(tmp_path / "data", weights, **varied)
     run = begun(tmp_path / "run", config)
     with pytest.raises(WrongConfig, match=message):

@@ -34,18 +34,15 @@ class Learnt:
     chats: Chats
 
     def base(self) -> Any:
-        """The model as it was before."""
         return load(self.config.model).model
 
     def adapted(self) -> Any:
-        """The model with what it learnt."""
         from peft import PeftModel
 
         return PeftModel.from_pretrained(self.base(), str(self.run.path / ADAPTER)).eval()
 
     @property
     def mixture(self) -> Mixture:
-        """What it was taught."""
         return read_mixture(self.config, self.chats)
 
 
@@ -113,8 +110,20 @@ def test_merged_weights_give_the_logits_of_the_adapter(learnt: Learnt, tmp_path:
 PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the book\n</tool>"
 
 
-def test_rollout_ends_at_the_stop_tag(tmp_path: Path) -> None:
-    chats = Chats(load(sft_config(tmp_path, tiny_qwen25_vl(tmp_path / "model")).model).processor)
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> SftConfig:
+    """Of an untrained Qwen2.5-VL."""
+    folder = tmp_path_factory.mktemp("tiny")
+    return sft_config(folder, tiny_qwen25_vl(folder / "model"))
+
+
+def trainer_of(model: Any) -> Any:
+    accelerator = SimpleNamespace(unwrap_model=lambda wrapped: wrapped)
+    return SimpleNamespace(accelerator=accelerator, model_wrapped=model)
+
+
+def test_rollout_ends_at_the_stop_tag(tiny: SftConfig) -> None:
+    chats = Chats(load(tiny.model).processor)
     end = chats.tokenizer.eos_token_id
     ask = Ask((), None, 100, "</tool>")
     whole = chats.ids(PLAN)
@@ -133,8 +142,7 @@ def test_rollouts_ignore_the_models_generation_config(tmp_path: Path) -> None:
     config = sft_config(tmp_path, weights)
     loaded = load(config.model)
     model, chats = with_lora(loaded, config.lora, seed=0).train(), Chats(loaded.processor)
-    accelerator = SimpleNamespace(unwrap_model=lambda wrapped: wrapped)
-    trainer = SimpleNamespace(accelerator=accelerator, model_wrapped=model)
+    trainer = trainer_of(model)
     sampling, served = (OwnWriter(trainer, chats, temperature, 1.0, 8) for temperature in (1.5, 0.0))
     ask = Ask(tuple(chats.ids("Which tower is it?")), None, 12)
     assert len({tuple(each.ids) for each in sampling([ask] * 8)}) > 4
@@ -143,18 +151,13 @@ def test_rollouts_ignore_the_models_generation_config(tmp_path: Path) -> None:
     assert model.training
 
 
-def test_greedy_tokens_have_probabilities(tmp_path: Path) -> None:
-    config = sft_config(tmp_path, tiny_qwen25_vl(tmp_path / "model"))
-    loaded = load(config.model)
-    chats, model = Chats(loaded.processor), with_lora(loaded, config.lora, seed=0)
-    trainer = SimpleNamespace(
-        accelerator=SimpleNamespace(unwrap_model=lambda wrapped: wrapped), model_wrapped=model
-    )
+def test_greedy_tokens_have_probabilities(tiny: SftConfig) -> None:
+    loaded = load(tiny.model)
+    chats, model = Chats(loaded.processor), with_lora(loaded, tiny.lora, seed=0)
     begin = chats.ids("Which tower is it?")
     longer = Ask((*begin, *begin), None, 12, frozen=True)
-    (continuation, _) = OwnWriter(trainer, chats, 0.0, 1.0, 8)(
-        [Ask(tuple(begin), None, 8, frozen=True), longer]
-    )
+    asks = [Ask(tuple(begin), None, 8, frozen=True), longer]
+    (continuation, _) = OwnWriter(trainer_of(model), chats, 0.0, 1.0, 8)(asks)
     with torch.no_grad(), model.eval().disable_adapter():
         logits = model(input_ids=torch.tensor([begin + continuation.ids])).logits[0, len(begin) - 1 : -1]
     logits[:, chats.unwritable] = -torch.inf
@@ -162,8 +165,8 @@ def test_greedy_tokens_have_probabilities(tmp_path: Path) -> None:
     assert continuation.probabilities == pytest.approx(logits.softmax(-1).amax(-1).tolist(), abs=1e-4)
 
 
-def test_tokens_align_with_text_inside_characters(tmp_path: Path) -> None:
-    chats = Chats(load(sft_config(tmp_path, tiny_qwen25_vl(tmp_path / "model")).model).processor)
+def test_tokens_align_with_text_inside_characters(tiny: SftConfig) -> None:
+    chats = Chats(load(tiny.model).processor)
     text = "Sévérac: 312 m — 高塔"
     ids = [*chats.ids(text), chats.tokenizer.eos_token_id]
     assert len(ids) > len(text)  # its letters are no tokens of so small a vocabulary

@@ -20,10 +20,9 @@ from tests.training.asking import (
     grpo_config,
     questions,
     served,
-    tiny_model,
 )
 from tests.training.tiny_models import tiny_qwen3_vl, tiny_qwen25_vl
-from tests.unit.gateway.fakes import FakeServices, crop_region, image_hit
+from tests.unit.gateway.fakes import FakeServices, crop_region, image_hit, service_settings
 from tests.unit.gateway.llm.stage import PHOTO
 from training.chat import Chats, Turn
 from training.grpo import rollout
@@ -35,9 +34,18 @@ from training.models import load
 
 
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a tiny Qwen2.5-VL."""
-    return tiny_model(tmp_path_factory.mktemp("weights"))
+def chats(weights: Path) -> Chats:
+    return Chats(load(grpo_config(weights, weights).model).processor)
+
+
+@pytest.fixture
+def question(tmp_path: Path) -> Question:
+    return questions(tmp_path / "data", 1)[0]
+
+
+@pytest.fixture
+def config(question: Question, weights: Path, tmp_path: Path) -> GrpoConfig:
+    return grpo_config(tmp_path / "data", weights)
 
 
 @pytest.fixture
@@ -55,7 +63,7 @@ class Scripted:
 
     def __init__(self, chats: Chats, plan: str, knowledge: str, base: str = "I do not know.") -> None:
         self.asks: list[Ask] = []
-        self._chats = chats
+        self.chats = chats
         self._lines = {"</tool>": plan, "</answer>": knowledge, "": base}
 
     def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
@@ -63,26 +71,27 @@ class Scripted:
         return [self._line(ask) for ask in asks]
 
     def _line(self, ask: Ask) -> Continuation:
-        ids = [*self._chats.ids(self._lines[ask.ends_with]), self._chats.tokenizer.eos_token_id]
-        part = cut_at_end(ids, ask, self._chats.tokenizer)
+        ids = [*self.chats.ids(self._lines[ask.ends_with]), self.chats.tokenizer.eos_token_id]
+        part = cut_at_end(ids, ask, self.chats.tokenizer)
         return Continuation(part, [0.75] * len(part) if ask.frozen else None)
 
 
 def roll_out(
-    config: GrpoConfig,
-    settings: GatewaySettings,
-    chats: Chats,
-    writer: Scripted,
-    some_questions: Sequence[Question],
-) -> list[Trajectory]:
-    """Rollouts by a scripted writer."""
+    config: GrpoConfig, settings: GatewaySettings, writer: Scripted, question: Question
+) -> Trajectory:
+    """A rollout by a scripted writer."""
 
-    async def work() -> list[Trajectory]:
+    async def work() -> Trajectory:
         async with open_platform(config, settings) as platform:
-            roller = Roller(chats, writer, config.rollout_s)
-            return await roller.roll_out(platform, some_questions)
+            roller = Roller(writer.chats, writer, config.rollout_s)
+            return (await roller.roll_out(platform, [question]))[0]
 
     return anyio.run(work)
+
+
+def answered_by(config: GrpoConfig, base: dict[str, str], **varied: Any) -> GrpoConfig:
+    """The same, with that frozen base."""
+    return GrpoConfig.model_validate(config.model_dump() | {"base": base, **varied})
 
 
 def own_words(chats: Chats, trajectory: Trajectory) -> list[str]:
@@ -97,46 +106,32 @@ def own_words(chats: Chats, trajectory: Trajectory) -> list[str]:
 
 
 def test_rollout_follows_the_pipeline_and_masks_foreign_tokens(
-    weights: Path, services: FakeServices, tmp_path: Path
+    config: GrpoConfig, chats: Chats, question: Question, services: FakeServices
 ) -> None:
-    (question,) = questions(tmp_path / "data", 1)
-    chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
     writer = Scripted(chats, PLAN, KNOWLEDGE)
     with served(services) as settings, base_saying("It has 312 pages.") as base:
-        config = grpo_config(tmp_path / "data", weights, base=base)
-        (trajectory,) = roll_out(config, settings, chats, writer, [question])
+        trajectory = roll_out(answered_by(config, base), settings, writer, question)
+        short = roll_out(answered_by(config, base, short_answers=True), settings, writer, question)
     assert (trajectory.plan, trajectory.knowledge) == (PLAN, KNOWLEDGE)
-    assert trajectory.answer == "It has 312 pages."
+    assert (trajectory.answer, short.answer) == ("It has 312 pages.", "312")
     assert own_words(chats, trajectory) == [PLAN + "<|im_end|>", KNOWLEDGE + "<|im_end|>"]
     prompt = chats.tokenizer.decode(
         [token for token, own in zip(trajectory.ids, trajectory.mask, strict=True) if not own]
     )
     assert "TASK: from the pieces that were retrieved" in prompt
     assert "has 312 pages" in prompt
-    assert [len(service.calls) for service in (services.cropper, services.image_search)] == [1, 2]
+    assert [len(service.calls) for service in (services.cropper, services.image_search)] == [2, 4]
     assert not trajectory.failed
 
 
-def test_answers_are_short_where_the_settings_ask_for_it(
-    weights: Path, services: FakeServices, tmp_path: Path
-) -> None:
-    (question,) = questions(tmp_path / "data", 1)
-    chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
-    with served(services) as settings, base_saying("It has 312 pages.") as base:
-        config = grpo_config(tmp_path / "data", weights, base=base, short_answers=True)
-        (trajectory,) = roll_out(config, settings, chats, Scripted(chats, PLAN, KNOWLEDGE), [question])
-    assert trajectory.answer == "312"
-
-
 @pytest.mark.parametrize("build", [tiny_qwen25_vl, tiny_qwen3_vl])
-def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, tmp_path: Path) -> None:
-    (question,) = questions(tmp_path / "data", 1)
+def test_filter_trains_on_the_served_tokens(
+    build: Any, question: Question, services: FakeServices, tmp_path: Path
+) -> None:
     config = grpo_config(tmp_path / "data", build(tmp_path / "model"))
     chats = Chats(load(config.model).processor)
     writer = Scripted(chats, PLAN, KNOWLEDGE)
-    sent: list[Prompt[Any]] = []
-
-    complete = rollout.Member.complete
+    sent, complete = list[Prompt[Any]](), rollout.Member.complete
 
     async def listen(self: Any, prompt: Prompt[Any], deadline: Any) -> Any:
         sent.append(prompt)
@@ -144,8 +139,7 @@ def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, 
 
     with served(services) as settings, base_saying("312") as base, pytest.MonkeyPatch.context() as patch:
         patch.setattr(rollout.Member, "complete", listen)
-        config = config.model_copy(update={"base": type(config.base)(**base)})
-        (trajectory,) = roll_out(config, settings, chats, writer, [question])
+        trajectory = roll_out(answered_by(config, base), settings, writer, question)
     plan, knowledge = (prompt for prompt in sent if prompt.name in {rollout.PLAN, rollout.FILTER})
     for prompt, ask in zip((plan, knowledge), writer.asks, strict=True):
         chat = Turn(messages_of(prompt), question.photo)
@@ -153,14 +147,11 @@ def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, 
     assert trajectory.prompt == writer.asks[0].ids
 
 
-def test_trajectory_has_answer_confidence(weights: Path, services: FakeServices, tmp_path: Path) -> None:
-    (question,) = questions(tmp_path / "data", 1)
-    chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
-
+def test_trajectory_has_answer_confidence(
+    config: GrpoConfig, chats: Chats, question: Question, services: FakeServices
+) -> None:
     def confidence(writer: Scripted, base: dict[str, str]) -> float | None:
-        (trajectory,) = roll_out(
-            grpo_config(tmp_path / "data", weights, base=base), settings, chats, writer, [question]
-        )
+        trajectory = roll_out(answered_by(config, base), settings, writer, question)
         assert bool(trajectory.answer) is (writer is not refusing)
         return trajectory.confidence
 
@@ -174,33 +165,22 @@ def test_trajectory_has_answer_confidence(weights: Path, services: FakeServices,
             assert confidence(answering, base) is None
 
 
-def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: Path) -> None:
-    (question,) = questions(tmp_path / "data", 1)
-    config = grpo_config(tmp_path / "data", weights)
-    chats = Chats(load(config.model).processor)
-    unreachable = GatewaySettings(
-        **{
-            f"{name}_url": "http://127.0.0.1:9"
-            for name in ("image_search", "text_search", "cropper", "reranker")
-        }
-    )
+def test_services_that_are_all_down_stop_the_training(
+    config: GrpoConfig, chats: Chats, question: Question
+) -> None:
+    unreachable = GatewaySettings(**service_settings("http://127.0.0.1:9"))
     writer = Scripted(chats, PLAN, KNOWLEDGE)
     with pytest.raises(ServicesDown, match="image_search"):
-        roll_out(config, unreachable, chats, writer, [question])
-    assert [ask.frozen for ask in writer.asks] == [
-        False,
-        True,
-    ]  # the base answered all the same, without its LoRA
+        roll_out(config, unreachable, writer, question)
+    assert [ask.frozen for ask in writer.asks] == [False, True]  # the base answered, without its LoRA
 
 
-def test_writer_errors_are_raised(weights: Path, services: FakeServices, tmp_path: Path) -> None:
-    (question,) = questions(tmp_path / "data", 1)
-    config = grpo_config(tmp_path / "data", weights)
-    chats = Chats(load(config.model).processor)
-
+def test_writer_errors_are_raised(
+    config: GrpoConfig, chats: Chats, question: Question, services: FakeServices
+) -> None:
     class OutOfMemory(Scripted):
         def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
             raise MemoryError("no room for the batch")
 
     with served(services) as settings, pytest.raises(MemoryError):
-        roll_out(config, settings, chats, OutOfMemory(chats, PLAN, KNOWLEDGE), [question])
+        roll_out(config, settings, OutOfMemory(chats, PLAN, KNOWLEDGE), question)

@@ -17,12 +17,9 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse, PlainTextResponse
 from PIL import Image
 
-from contracts.image_search import ImageSearchReply
-from contracts.text_search import TextSearchReply
 from tests import live
 from tests.models.tiny_domain import begun
-from tests.training.asking import base_saying, grpo_config, questions, served, tiny_model
-from tests.unit.gateway.fakes import FakeServices
+from tests.training.asking import base_saying, finding_nothing, grpo_config, questions, served
 from training.chat import Chats, Turn
 from training.config import LoraSettings, ModelSettings
 from training.grpo.rollout import ServicesDown
@@ -48,7 +45,6 @@ class FakeVllm:
         self._lock = threading.Lock()
 
     def app(self) -> FastAPI:
-        """Its routes."""
         app = FastAPI()
         app.get("/v1/models")(self._models)
         app.post("/v1/load_lora_adapter")(self._load)
@@ -120,19 +116,12 @@ def _image(data: str) -> Image.Image:
 
 @contextmanager
 def fake_vllm(weights: Path, shrinks: int = 0) -> Iterator[tuple[FakeVllm, str]]:
-    """It and its URL."""
     fake = FakeVllm(weights, shrinks)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(live.served(fake.app())) as url:
         yield fake, url
 
 
 TOKENS = 24
-
-
-@pytest.fixture(scope="module")
-def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a tiny Qwen2.5-VL."""
-    return tiny_model(tmp_path_factory.mktemp("weights") / "tiny-vl")
 
 
 def at_step(weights: Path, step: int) -> tuple[Any, Chats]:
@@ -209,10 +198,7 @@ def test_sampled_tokens_have_no_probabilities(weights: Path, tmp_path: Path) -> 
 
 def test_training_gives_the_server_each_steps_adapter(weights: Path, tmp_path: Path) -> None:
     questions(tmp_path / "data", 2, held_out=1)
-    services = FakeServices()
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
-    with served(services) as settings, base_saying("312") as base, fake_vllm(weights) as (fake, url):
+    with served(finding_nothing()) as settings, base_saying("312") as base, fake_vllm(weights) as (fake, url):
         few = dict.fromkeys(("group", "batch_size", "device_batch_size", "most_steps"), 2)
         config = grpo_config(tmp_path / "data", weights, base=base, vllm_url=url, **few)
         run = begun(tmp_path / "run", config)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.training.made import conversation, describe, sft_config, three_tasks, trained
+from tests.training.made import conversation, sft_config, three_tasks, trained
 from tests.training.tiny_models import tiny_qwen3_vl, tiny_qwen25_vl
 from training import sft
 from training.chat import Chats, Turn, UnfitSample
@@ -25,8 +25,12 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_qwen3_vl(tmp_path_factory.mktemp("weights"))
 
 
+@pytest.fixture(scope="module")
+def chats(weights: Path) -> Chats:
+    return Chats(load(sft_config(weights, weights).model).processor)
+
+
 def adapter(run: RunFolder) -> dict[str, Any]:
-    """What was learnt, by name."""
     from safetensors.torch import load_file
 
     return dict(load_file(str(run.path / ADAPTER / "adapter_model.safetensors")))
@@ -58,17 +62,8 @@ def test_an_interrupted_run_ends_like_an_uninterrupted_one(
     weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     data = three_tasks(tmp_path / "data", 4, held_out=1)
-    config = sft_config(
-        data,
-        weights,
-        epochs=4,
-        batch_size=2,
-        device_batch_size=1,
-        lora={"rank": 4, "dropout": 0.1},
-        schedule="cosine",
-        checkpoint_every=3,
-        log_every=1,
-    )
+    steps = {"epochs": 4, "batch_size": 2, "device_batch_size": 1, "checkpoint_every": 3, "log_every": 1}
+    config = sft_config(data, weights, lora={"rank": 4, "dropout": 0.1}, schedule="cosine", **steps)
     (tmp_path / "config.yaml").write_text(dump_config(config))
     command = ["sft", str(tmp_path / "config.yaml"), "--out", str(tmp_path / "whole")]
     done = CliRunner().invoke(app, command)
@@ -88,29 +83,29 @@ def test_an_interrupted_run_ends_like_an_uninterrupted_one(
     whole, broken = RunFolder(tmp_path / "whole"), trained(config, tmp_path / "broken")
     learnt, resumed = adapter(whole), adapter(broken)
     assert all(learnt[name].equal(resumed[name]) for name in learnt)
-    steps = [(line["step"], line["loss"]) for line in whole.metrics() if "loss" in line]
-    assert steps == [(line["step"], line["loss"]) for line in broken.metrics() if "loss" in line]
+    lines, again = ([line for line in run.metrics() if "loss" in line] for run in (whole, broken))
+    assert [(line["step"], line["loss"]) for line in lines] == [
+        (line["step"], line["loss"]) for line in again
+    ]
     assert whole.predictions(AFTER) == broken.predictions(AFTER)
     assert whole.predictions(BEFORE) == broken.predictions(BEFORE)
 
 
-def test_refusals_are_limited_to_their_share(weights: Path, tmp_path: Path) -> None:
+def test_refusals_are_limited_to_their_share(weights: Path, chats: Chats, tmp_path: Path) -> None:
     own = [conversation(tmp_path, number, Task.ANSWER, f"It is {number}.") for number in range(6)]
     refused = [
         conversation(tmp_path, number, Task.ANSWER, "I don't know.", source=Label.REFUSAL)
         for number in range(6, 20)
     ]
     write_samples(tmp_path, Task.ANSWER, [*own, *refused])
-    chats = Chats(load(sft_config(tmp_path, weights).model).processor)
     for share, left in ((None, 14), (0.25, 2), (0.5, 6), (0.0, 0)):
         config = sft_config(tmp_path, weights, tasks=["answer"], refusal_share=share)
         mixed = [each.sample.source for each in read_mixture(config, chats).train]
         assert (mixed.count(Label.REFUSAL), mixed.count(Label.OWN)) == (left, 6)
 
 
-def test_tasks_are_mixed_in_an_order_of_the_seed(weights: Path, tmp_path: Path) -> None:
+def test_tasks_are_mixed_in_an_order_of_the_seed(weights: Path, chats: Chats, tmp_path: Path) -> None:
     data = three_tasks(tmp_path / "data", 8)
-    chats = Chats(load(sft_config(data, weights).model).processor)
     orders = [
         [each.sample.id for each in read_mixture(sft_config(data, weights, seed=seed), chats).train]
         for seed in (1, 1, 2)
@@ -119,7 +114,7 @@ def test_tasks_are_mixed_in_an_order_of_the_seed(weights: Path, tmp_path: Path) 
     assert sorted(orders[1]) == sorted(orders[2])
 
 
-def test_broken_rows_are_named_and_the_rest_is_learnt(weights: Path, tmp_path: Path) -> None:
+def test_broken_rows_are_named_and_the_rest_is_learnt(weights: Path, chats: Chats, tmp_path: Path) -> None:
     good = conversation(tmp_path, 1, Task.ANSWER, "It is one.")
     broken = [
         conversation(tmp_path, 2, Task.ANSWER, "word " * 10_000),
@@ -130,20 +125,19 @@ def test_broken_rows_are_named_and_the_rest_is_learnt(weights: Path, tmp_path: P
     (tmp_path / broken[2].photo).unlink()
     with (tmp_path / "answer.jsonl").open("a") as file:
         file.write('{"id": "half a row\n')
-    config = sft_config(tmp_path, weights, tasks=["answer"])
-    mixture = read_mixture(config, Chats(load(config.model).processor))
+    mixture = read_mixture(sft_config(tmp_path, weights, tasks=["answer"]), chats)
     assert [each.sample.id for each in mixture.train] == [good.id]
     assert {row.where for row in mixture.left_out} >= {"answer.jsonl, line 4", "answer.jsonl, line 5"}
-    why = " ".join(describe(mixture.left_out))
+    why = " ".join(row.why for row in mixture.left_out)
     for words in ("photos/4.png is missing", "to write", "control token"):
         assert words in why
     assert "interaction 2" in " ".join(row.where for row in mixture.left_out)
 
 
-def test_held_out_samples_are_not_trained_on(weights: Path, tmp_path: Path) -> None:
+def test_held_out_samples_are_not_trained_on(weights: Path, chats: Chats, tmp_path: Path) -> None:
     data = three_tasks(tmp_path / "data", 6, held_out=2)
     config = sft_config(data, weights, held_out=3)
-    mixture = read_mixture(config, Chats(load(config.model).processor))
+    mixture = read_mixture(config, chats)
     held_out = {sample.id for task in config.tasks for sample in read_samples(data, task).part(Part.HELD_OUT)}
     assert len(held_out) == 6
     assert not held_out & {each.sample.id for each in mixture.train}
@@ -207,7 +201,6 @@ def quantised(four_bits: None, tmp_path: Path) -> SftConfig:
 
 
 def adapted(loaded: Loaded, adapter: Path) -> Any:
-    """The model with that adapter beside its weights."""
     from peft import PeftModel
 
     return PeftModel.from_pretrained(loaded.model, str(adapter))
@@ -225,7 +218,6 @@ def read(loaded: Loaded, config: SftConfig, model: Any) -> tuple[Any, float]:
 
 
 def whole(settings: ModelSettings, weights: Path) -> Loaded:
-    """Those weights, not quantised."""
     return load(settings.model_copy(update={"quantised": False, "weights": str(weights)}))
 
 

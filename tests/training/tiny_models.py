@@ -11,23 +11,10 @@ SENTENCES = tuple(
     f"The red tower {number} was built by Ada in 19{number % 100:02d}; is it a book or a dog? I don't know."
     for number in range(400)
 )
-_LLAMA_SPECIALS = (
-    "<|begin_of_text|>",
-    "<|end_of_text|>",
-    "<|start_header_id|>",
-    "<|end_header_id|>",
-    "<|eot_id|>",
-    "<|pad|>",
-)
-_QWEN_SPECIALS = (
-    "<|endoftext|>",
-    "<|im_start|>",
-    "<|im_end|>",
-    "<|vision_start|>",
-    "<|vision_end|>",
-    "<|image_pad|>",
-    "<|video_pad|>",
-)
+_LLAMA_WORDS = ("begin_of_text", "end_of_text", "start_header_id", "end_header_id", "eot_id", "pad")
+_LLAMA_SPECIALS = tuple(f"<|{word}|>" for word in _LLAMA_WORDS)
+_VISION_WORDS = ("vision_start", "vision_end", "image_pad", "video_pad")
+_QWEN_SPECIALS = tuple(f"<|{word}|>" for word in ("endoftext", "im_start", "im_end", *_VISION_WORDS))
 _INITIAL, _HEAD, _GATE, _QUIET = 0.1, 3.0, 0.5, 0.1
 _TILES = [[1, 1], [1, 2], [1, 3], [1, 4], [2, 1], [2, 2], [3, 1], [4, 1]]
 
@@ -141,6 +128,15 @@ def _mllama_vision() -> dict[str, Any]:
     }
 
 
+_QWEN_VISION = {
+    "depth": 2,
+    "hidden_size": 64,
+    "intermediate_size": 64,
+    "num_heads": 2,
+    "out_hidden_size": 64,
+}
+
+
 def tiny_qwen25_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int = 600) -> Path:
     """Qwen2.5-VL: two layers of text, two of vision."""
     from transformers import (
@@ -153,24 +149,14 @@ def tiny_qwen25_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int
 
     tokenizer = qwen_tokenizer(sentences, size)
     rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [4, 6, 6]}
-    vision = {
-        "depth": 2,
-        "hidden_size": 64,
-        "intermediate_size": 64,
-        "num_heads": 2,
-        "out_hidden_size": 64,
-        "fullatt_block_indexes": [1],
-    }
     config = Qwen2_5_VLConfig(
         text_config=_qwen_text(tokenizer) | {"rope_parameters": rope},
-        vision_config=vision,
+        vision_config={**_QWEN_VISION, "fullatt_block_indexes": [1]},
         **qwen_marks(tokenizer),
     )
     _seeded(Qwen2_5_VLForConditionalGeneration, config, tokenizer).save_pretrained(folder)
-    images = Qwen2VLImageProcessor(min_pixels=56 * 56, max_pixels=28 * 28 * 16)
-    processor = Qwen2_5_VLProcessor(
-        images, tokenizer, video_processor=Qwen2VLVideoProcessor(), chat_template=QWEN_CHAT
-    )
+    images, videos = Qwen2VLImageProcessor(min_pixels=56**2, max_pixels=28**2 * 16), Qwen2VLVideoProcessor()
+    processor = Qwen2_5_VLProcessor(images, tokenizer, video_processor=videos, chat_template=QWEN_CHAT)
     processor.save_pretrained(folder)
     return folder
 
@@ -190,26 +176,17 @@ def tiny_qwen3_vl(folder: Path, words: Sequence[str] = ()) -> Path:
 
     tokenizer = qwen_tokenizer(words=words)
     rope = {"rope_type": "default", "rope_theta": 5e6, "mrope_section": [6, 5, 5], "mrope_interleaved": True}
-    vision = {
-        "depth": 2,
-        "hidden_size": 64,
-        "intermediate_size": 64,
-        "num_heads": 2,
-        "out_hidden_size": 64,
-        "num_position_embeddings": 64,
-        "deepstack_visual_indexes": [0],
-    }
     config = Qwen3VLConfig(
         text_config=_qwen_text(tokenizer) | {"head_dim": 32, "rope_parameters": rope},
-        vision_config=vision,
+        vision_config={**_QWEN_VISION, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]},
         **qwen_marks(tokenizer),
     )
     _seeded(Qwen3VLForConditionalGeneration, config, tokenizer).save_pretrained(folder)
-    images = Qwen2VLImageProcessor(min_pixels=64 * 64, max_pixels=32 * 32 * 16, patch_size=16)
-    processor = Qwen3VLProcessor(
-        images, tokenizer, video_processor=Qwen3VLVideoProcessor(), chat_template=QWEN_CHAT
+    images = Qwen2VLImageProcessor(min_pixels=64**2, max_pixels=32**2 * 16, patch_size=16)
+    videos = Qwen3VLVideoProcessor()
+    Qwen3VLProcessor(images, tokenizer, video_processor=videos, chat_template=QWEN_CHAT).save_pretrained(
+        folder
     )
-    processor.save_pretrained(folder)
     return folder
 
 
