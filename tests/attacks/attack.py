@@ -72,7 +72,7 @@ def canary(target: Target) -> Iterator[Waits]:
 
     with ThreadPoolExecutor(2) as threads:
         threads.submit(repeat, lambda client: ask_well(target, client), waits.durations_s)
-        ready = f"{target.url}/health/ready"
+        ready = f"{target.gateway_url}/health/ready"
         threads.submit(repeat, lambda client: client.get(ready), waits.ready, "ready: ")
         try:
             yield waits
@@ -188,7 +188,7 @@ def run_attack(attack: Attack, target: Target) -> Outcome:
     """Attack `target` beside a good client. An app that dies is started again and named in `died`."""
     with attack.place(target):
         before = warmed_mib(target)
-        target.watch.of("gateway").reset()
+        target.watch.reset()
         course = Course(target)
         with canary(target) as waits:
             time.sleep(_BEFORE_S)
@@ -197,8 +197,8 @@ def run_attack(attack: Attack, target: Target) -> Outcome:
             time.sleep(_AFTER_S)
         dead += target.revive()
         after = settle(target, before, _SLACK_MIB)
-        seen = target.watch.of("gateway")
-        return Outcome(attack, course, waits, dead, before, seen.peak_mib, after, seen.peak_file_mib)
+        watch = target.watch
+        return Outcome(attack, course, waits, dead, before, watch.peak_mib, after, watch.peak_file_mib)
 
 
 async def _bounded(attack: Attack, course: Course) -> None:
