@@ -32,7 +32,10 @@ if _MEMORY.is_dir():
 """Temporary folders are in memory where there is room: on a disk, tests of stores wait for fsyncs."""
 
 
-_LONG = ["attacks", "backup", "cluster", "demo", "domain_router_blip2", "grpo", "image_search_photos", "journeys", "learning", "load", "mentra", "sft", "wheel", "whole_platform"]
+_LONG = {
+    *("attacks", "backup", "cluster", "demo", "domain_router_blip2", "grpo", "image_search_photos"),
+    *("journeys", "learning", "load", "mentra", "sft", "wheel", "whole_platform"),
+}
 
 
 @pytest.hookimpl(trylast=True)

@@ -80,10 +80,12 @@ class Target(SeparateProcesses):
         except (OSError, ValueError, IndexError):
             return 0.0
 
-    def logs(self) -> Iterator[tuple[str, bytes]]:
-        """Of every app, by its name."""
-        for name in self.ports:
-            yield name, (self.folder / f"{name}.log").read_bytes()
+    def leaks(self) -> dict[str, list[str]]:
+        """The names of the secrets in each app's log that has any."""
+        secrets = self.planted.secrets(self.folder).items()
+        logs = {name: (self.folder / f"{name}.log").read_bytes() for name in self.ports}
+        told = {name: [what for what, secret in secrets if secret in log] for name, log in logs.items()}
+        return {name: names for name, names in told.items() if names}
 
     def settings_of(self, name: str) -> dict[str, str]:
         """With keys, secrets and a voice."""

@@ -17,7 +17,7 @@ from clients.keys import entry
 from corpus.ingest import ingest_photos
 from deploy import indexing
 from deploy.uploads import Uploads
-from tests.deploy.operating import Limits, cover, operated, tiny_world
+from tests.deploy.operating import cover, operated, tiny_world
 
 MILL = b"# The Old Mill\n\nThe Old Mill was built in 1887 by Ada Brook.\n"
 ROUTES = ("GET /operator/photos", "GET /operator/pages", "GET /operator/uploads", "GET /operator/job")
@@ -142,11 +142,11 @@ async def test_a_form_that_is_no_upload_is_refused(tmp_path: Path) -> None:
         assert (await here.client.get("/operator/uploads")).json()["files"] == []
 
 
-@pytest.mark.parametrize("limits", [Limits(most_files=2), Limits(most_bytes=14)])
+@pytest.mark.parametrize("limit", [{"most_files": 2}, {"most_bytes": 14}])
 async def test_the_uploads_have_an_end_and_a_file_that_replaces_another_counts_once(
-    tmp_path: Path, limits: Limits
+    tmp_path: Path, limit: dict[str, Any]
 ) -> None:
-    async with operated(tmp_path, limits=limits) as here:
+    async with operated(tmp_path, **limit) as here:
         statuses = [
             (await here.hand_over(f"{name}.md", b"words")).status_code for name in ("a", "b", "b", "c")
         ]
@@ -232,7 +232,7 @@ async def test_a_job_that_is_stopped_leaves_the_old_index_and_goes_on_when_start
     ("wrong", "kind", "word"),
     [
         ({"text_search_url": "http://127.0.0.1:9"}, "dependency_unavailable", "text_search"),
-        ({"limits": Limits(most_s=0)}, "deadline_exceeded", ""),
+        ({"most_s": 0}, "deadline_exceeded", ""),
     ],
 )
 async def test_a_job_that_fails_or_takes_too_long_says_why_and_what_waits_goes_on_waiting(
