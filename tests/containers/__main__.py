@@ -98,16 +98,8 @@ def _run(folder: Path) -> None:
 
 def _journeys(project: Project) -> None:
     say("journeys against the published port")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "tests/journey",
-        "-p",
-        "no:cacheprovider",
-        "-vv",
-        "--no-header",
-    ]
+    words = "-m pytest tests/journey -p no:cacheprovider -vv --no-header"
+    command = [sys.executable, *words.split()]
     environment = {**os.environ, **project.environment}
     done = subprocess.run(command, cwd=ROOT, env=environment, timeout=JOURNEYS_S, check=False)
     if done.returncode != 0:
