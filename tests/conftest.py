@@ -32,28 +32,16 @@ if _MEMORY.is_dir():
 """Temporary folders are in memory where there is room: on a disk, tests of stores wait for fsyncs."""
 
 
-_LONG = frozenset(
-    f"test_{name}.py"
-    for name in (
-        *("cluster", "grpo", "sft", "learning", "journeys", "domain_router_blip2"),
-        *(
-            "whole_platform",
-            "mentra",
-            "demo",
-            "wheel",
-            "locustfile",
-            "attacks",
-            "backup",
-            "image_search_photos",
-        ),
-    )
-)
+_LONG = {
+    *("attacks", "backup", "cluster", "demo", "domain_router_blip2", "grpo", "image_search_photos"),
+    *("journeys", "learning", "load", "mentra", "sft", "wheel", "whole_platform"),
+}
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first: at the end one of them would keep a process, and leave the others nothing to do."""
-    items.sort(key=lambda item: item.path.name not in _LONG)
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in _LONG)
 
 
 def pytest_collection_finish() -> None:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -20,7 +21,7 @@ from bench.benchmark import Table, number
 from chassis.telemetry.logs import configure_logging
 from tests.attacks.attack import Attack, Outcome, run_attack
 from tests.attacks.generated import generated
-from tests.attacks.judging import ROOT, Judge
+from tests.attacks.judging import ROOT
 from tests.attacks.killers import KILLERS
 from tests.attacks.lines import LINES
 from tests.attacks.target import Target, running_target
@@ -69,7 +70,8 @@ def _run(attacks: Sequence[Attack], target: Target, out: Path, console: Console)
     for place, attack in enumerate(attacks, 1):
         console.print(f"{place} of {len(attacks)}: {attack.name}")
         outcomes.append(outcome := run_attack(attack, target))
-        for line in (*outcome.faults(), *outcome.course.notes, f"others: {outcome.waits.summary()}"):
+        others = ", ".join(f"{count} x {each}" for each, count in Counter(outcome.waits.statuses).items())
+        for line in (*outcome.faults(), *outcome.course.notes, f"others: {others or 'all well'}"):
             console.print(f"{attack.name}: {line}", markup=False, highlight=False, soft_wrap=True)
         text = Table(_HEADERS, tuple(map(_row, outcomes))).markdown()
         (out / "table.md").write_text(text + "\n")
@@ -85,20 +87,16 @@ def _row(each: Outcome) -> tuple[str, ...]:
         *(each.attack.name, each.attack.sent, replies or "none", number(each.course.held_s)),
         *(number(each.before_mib, 0), peak, number(each.after_mib, 0), number(each.file_mib, 0)),
         f"{answered} of {len(each.waits.durations_s)} answered",
-        *(number(each.waits.slowest), number(each.waits.slowest_ready), "NO" if each.faults() else "yes"),
+        *(number(max(each.waits.durations_s)), number(max(each.waits.ready_s))),
+        "NO" if each.faults() else "yes",
     )
 
 
 def _logs(target: Target, console: Console) -> bool:
     """Return whether no log holds a secret."""
-    judge = Judge(target.planted.secrets(target.folder))
-    results = [
-        f"The log of {name} tells {secret}."
-        for name, content in target.logs()
-        for secret in judge.leaks_of_log(content)
-    ]
-    for line in results:
-        console.print(line, markup=False, soft_wrap=True)
+    results = target.leaks()
+    for name, secrets in results.items():
+        console.print(f"The log of {name} tells {', '.join(secrets)}.", markup=False, soft_wrap=True)
     return not results
 
 

@@ -18,7 +18,7 @@ from tests.attacks.sending import Reply, request, send
 from tests.attacks.target import Target, ask_well, settle
 
 _EVERY_S = 1.0
-GIVE_UP_S = 75.0
+_GIVE_UP_S = 75.0
 
 
 @dataclass
@@ -26,23 +26,8 @@ class Waits:
     """Of the questions and of readiness: seconds each took, and the statuses other than 200."""
 
     durations_s: list[float] = field(default_factory=list)
-    ready: list[float] = field(default_factory=list)
+    ready_s: list[float] = field(default_factory=list)
     statuses: list[str] = field(default_factory=list)
-
-    @property
-    def slowest(self) -> float:
-        """Of the questions."""
-        return max(self.durations_s, default=0.0)
-
-    @property
-    def slowest_ready(self) -> float:
-        """Of `GET /health/ready`."""
-        return max(self.ready, default=0.0)
-
-    def summary(self) -> str:
-        """In a few words."""
-        odd = ", ".join(f"{self.statuses.count(each)} x {each}" for each in sorted(set(self.statuses)))
-        return f"{len(self.durations_s)} asked, slowest {self.slowest:.1f} s" + (f" ({odd})" if odd else "")
 
 
 @contextmanager
@@ -57,7 +42,7 @@ def canary(target: Target) -> Iterator[Waits]:
         call: Callable[[httpx.Client], httpx.Response], seconds: list[float], prefix: str = ""
     ) -> None:
         limits = httpx.Limits(max_keepalive_connections=0)
-        with httpx.Client(timeout=GIVE_UP_S, limits=limits) as client:
+        with httpx.Client(timeout=_GIVE_UP_S, limits=limits) as client:
             while True:
                 began = time.monotonic()
                 try:
@@ -72,15 +57,15 @@ def canary(target: Target) -> Iterator[Waits]:
 
     with ThreadPoolExecutor(2) as threads:
         threads.submit(repeat, lambda client: ask_well(target, client), waits.durations_s)
-        ready = f"{target.url}/health/ready"
-        threads.submit(repeat, lambda client: client.get(ready), waits.ready, "ready: ")
+        ready = f"{target.gateway_url}/health/ready"
+        threads.submit(repeat, lambda client: client.get(ready), waits.ready_s, "ready: ")
         try:
             yield waits
         finally:
             over.set()
 
 
-OTHERS_WAIT_S = 9.0
+_OTHERS_WAIT_S = 9.0
 """A good caller's own deadline of 8 s, and a second."""
 _READY_S = 3.0
 _ANSWERED = 0.5
@@ -158,10 +143,12 @@ class Outcome:
     def faults(self) -> list[str]:
         """Return what does not hold."""
         results = [f"{name} died" for name in self.died] + self.course.wrong
-        if self.waits.slowest > OTHERS_WAIT_S:
-            results.append(f"others waited {self.waits.slowest:.1f} s")
-        if self.waits.slowest_ready > _READY_S:
-            results.append(f"readiness took {self.waits.slowest_ready:.1f} s")
+        for what, seconds, most_s in (
+            ("others waited", self.waits.durations_s, _OTHERS_WAIT_S),
+            ("readiness took", self.waits.ready_s, _READY_S),
+        ):
+            if max(seconds) > most_s:
+                results.append(f"{what} {max(seconds):.1f} s")
         short = [each for each in self.waits.statuses if not each.startswith("ready")]
         if len(short) > _ANSWERED * len(self.waits.durations_s):
             results.append(f"{len(short)} of {len(self.waits.durations_s)} others got no answer")
@@ -188,7 +175,7 @@ def run_attack(attack: Attack, target: Target) -> Outcome:
     """Attack `target` beside a good client. An app that dies is started again and named in `died`."""
     with attack.place(target):
         before = warmed_mib(target)
-        target.watch.of("gateway").reset()
+        target.watch.reset()
         course = Course(target)
         with canary(target) as waits:
             time.sleep(_BEFORE_S)
@@ -197,8 +184,8 @@ def run_attack(attack: Attack, target: Target) -> Outcome:
             time.sleep(_AFTER_S)
         dead += target.revive()
         after = settle(target, before, _SLACK_MIB)
-        seen = target.watch.of("gateway")
-        return Outcome(attack, course, waits, dead, before, seen.peak_mib, after, seen.peak_file_mib)
+        watch = target.watch
+        return Outcome(attack, course, waits, dead, before, watch.peak_mib, after, watch.peak_file_mib)
 
 
 async def _bounded(attack: Attack, course: Course) -> None:

@@ -39,7 +39,7 @@ def generated(out: Path, seed: int, *options: str, most_s: float = 3_600) -> Att
 
 
 def _command(course: Course, seed: int, options: Sequence[str]) -> list[str]:
-    command = [sys.executable, "-m", "schemathesis.cli", "run", f"{course.target.url}/openapi.json"]
+    command = [sys.executable, "-m", "schemathesis.cli", "run", f"{course.target.gateway_url}/openapi.json"]
     command += ["--checks", "HoldsUnderAttack", "--seed", str(seed), "--generation-database", "none"]
     command += ["--header", f"Authorization: Bearer {course.target.planted.attacker.text}"]
     command += ["--request-timeout", "75", "--continue-on-failure", "--warnings", "off", "--no-color"]

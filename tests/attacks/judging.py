@@ -32,10 +32,6 @@ class Judge:
         results = [f"status {status}"] if status >= 500 and status not in HONEST else []
         return results + [f"tells {name}" for name, text in self._read_parts(raw) if text not in sent]
 
-    def leaks_of_log(self, content: bytes) -> list[str]:
-        """Return the names of the secrets in a log."""
-        return [name for name, secret in self.planted.items() if secret in content]
-
     def _read_parts(self, raw: bytes) -> Iterator[tuple[str, bytes]]:
         for name, secret in self.planted.items():
             if secret in raw:

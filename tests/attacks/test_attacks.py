@@ -9,7 +9,6 @@ import pytest
 
 from tests.attacks.attack import Attack, Course
 from tests.attacks.generated import generated
-from tests.attacks.judging import Judge
 from tests.attacks.lines import LINES
 from tests.attacks.target import Target, running_target
 
@@ -44,5 +43,4 @@ def test_lines_that_no_client_sends_get_no_fault_and_no_second_reply(target: Tar
 
 
 def test_no_log_tells_a_secret(target: Target) -> None:
-    judge = Judge(target.planted.secrets(target.folder))
-    assert {name: leaks for name, content in target.logs() if (leaks := judge.leaks_of_log(content))} == {}
+    assert target.leaks() == {}

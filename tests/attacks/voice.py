@@ -1,6 +1,6 @@
-"""`python -m tests.attacks.voice PORT`: a server that hears the same words in any sound, and speaks."""
+"""`python -m tests.attacks.voice`: a server that hears the same words in any sound, and speaks."""
 
-import sys
+import os
 
 import anyio
 
@@ -15,4 +15,4 @@ async def serve(port: int) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(serve, int(sys.argv[1]))
+    anyio.run(serve, int(os.environ["LOREGLASS_VOICE_PORT"]))

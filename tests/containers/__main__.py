@@ -7,6 +7,7 @@ images stay, as the next build's cache.
 """
 
 import argparse
+import logging
 import os
 import signal
 import subprocess
@@ -19,29 +20,14 @@ from types import FrameType
 from bench.ports import free_ports
 from deploy.inventory import APPS
 from tests.containers.deployment import Containers
-from tests.containers.engine import PodmanFailed, cleanup_error, inspect
+from tests.containers.engine import CheckFailed, cleanup_error, inspect
 from tests.containers.needs import configuration, unavailable
 from tests.containers.project import ROOT, Project
 
 BASE = "docker.io/library/python:3.11-slim-bookworm"
 JOURNEYS_S = 900
 CRASHING = "reranker"
-
-
-class CheckFailed(Exception):
-    """Something is not as it should be; the text says what."""
-
-
-class Progress:
-    """One line a step, with the seconds since the beginning."""
-
-    def __init__(self) -> None:
-        self._begun = monotonic()
-
-    def say(self, text: str) -> None:
-        """Print it now."""
-        sys.stdout.write(f"[{monotonic() - self._begun:6.1f} s] {text}\n")
-        sys.stdout.flush()
+say = logging.getLogger("containers").info
 
 
 def main() -> int:
@@ -53,22 +39,22 @@ def main() -> int:
     if reason := unavailable():
         sys.stdout.write(f"The containers cannot be checked: {reason}\n")
         return 1
-    progress = Progress()
+    logging.basicConfig(stream=sys.stdout, level="INFO", format="[%(relativeCreated)8.0f ms] %(message)s")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     with tempfile.TemporaryDirectory(prefix="loreglass-containers-") as folder:
         _configure(Path(folder))
         try:
             if not arguments.no_build:
-                _build(arguments.base, progress)
-            _run(Path(folder), progress)
-        except (CheckFailed, PodmanFailed, subprocess.TimeoutExpired) as error:
-            progress.say(f"FAILED: {error}")
+                _build(arguments.base)
+            _run(Path(folder))
+        except (CheckFailed, subprocess.TimeoutExpired) as error:
+            say(f"FAILED: {error}")
             return 1
         except KeyboardInterrupt:
-            progress.say("interrupted")
+            say("interrupted")
             return 130
-    progress.say("passed")
+    say("passed")
     return 0
 
 
@@ -80,10 +66,10 @@ def _configure(folder: Path) -> None:
         os.environ["CONTAINERS_CONF"] = str(path)
 
 
-def _build(base: str, progress: Progress) -> None:
+def _build(base: str) -> None:
     names = [*(app.host for app in APPS), "corpus"]
     environment = {**os.environ, "ENGINE": "podman", "BASE": base}
-    progress.say(f"building {len(names)} images on {base}")
+    say(f"building {len(names)} images on {base}")
     for number, name in enumerate(names, 1):
         command = [ROOT / "deploy/images/build.sh", name]
         built = subprocess.run(
@@ -91,77 +77,66 @@ def _build(base: str, progress: Progress) -> None:
         )
         if built.returncode != 0:
             raise CheckFailed(f"{name} was not built:\n{built.stdout[-4000:].decode(errors='replace')}")
-        progress.say(f"built {number} of {len(names)}: {name}")
+        say(f"built {number} of {len(names)}: {name}")
 
 
-def _run(folder: Path, progress: Progress) -> None:
+def _run(folder: Path) -> None:
     published = f"127.0.0.1:{free_ports(1)[0]}"
     project = Project(f"loreglass-check-{os.getpid()}", published, folder / "compose.log")
     containers = Containers(project)
     try:
-        progress.say(f"up: project {project.name}, gateway at {published}")
+        say(f"up: project {project.name}, gateway at {published}")
         containers.start()
-        progress.say("up and healthy")
-        _journeys(project, progress)
+        say("up and healthy")
+        _journeys(project)
         containers.start()
-        _crash(containers, progress)
-        _clean_stop(project, progress)
+        _crash(containers)
+        _clean_stop(project)
     finally:
-        _take_down(project, progress)
+        _take_down(project)
 
 
-def _journeys(project: Project, progress: Progress) -> None:
-    progress.say("journeys against the published port")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "tests/journey",
-        "-p",
-        "no:cacheprovider",
-        "-vv",
-        "--no-header",
-    ]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **project.environment}, timeout=JOURNEYS_S, check=False
-    )
+def _journeys(project: Project) -> None:
+    say("journeys against the published port")
+    words = "-m pytest tests/journey -p no:cacheprovider -vv --no-header"
+    command = [sys.executable, *words.split()]
+    environment = {**os.environ, **project.environment}
+    done = subprocess.run(command, cwd=ROOT, env=environment, timeout=JOURNEYS_S, check=False)
     if done.returncode != 0:
         raise CheckFailed("a journey failed; see above")
 
 
-def _crash(containers: Containers, progress: Progress) -> None:
+def _crash(containers: Containers) -> None:
     """Kill the process, not the container: it is the restart policy that has to bring it back."""
     container = containers.container(CRASHING)
     before = int(inspect(container)["RestartCount"])
     os.kill(int(inspect(container)["State"]["Pid"]), signal.SIGKILL)
     try:
         back = containers.await_ready(CRASHING, restarts=before + 1)
-    except PodmanFailed as error:
+    except CheckFailed as error:
         raise CheckFailed(
             f"podman did not restart {CRASHING} after a crash; it says: {cleanup_error(container)}\n{error}"
         ) from error
     known = back + containers.await_ready("gateway")
-    progress.say(
-        f"{CRASHING} crashed: restarted and ready after {back:.1f} s, the gateway ready after {known:.1f} s"
-    )
+    say(f"{CRASHING} crashed: restarted and ready after {back:.1f} s, the gateway ready after {known:.1f} s")
 
 
-def _clean_stop(project: Project, progress: Progress) -> None:
+def _clean_stop(project: Project) -> None:
     begun = monotonic()
     project.compose("stop")
     codes = {name: inspect(name)["State"]["ExitCode"] for name in project.everything()["container"]}
     if any(codes.values()):
         raise CheckFailed(f"not every app ended by itself when it was told to: {codes}")
-    progress.say(f"stopped in {monotonic() - begun:.1f} s, each with exit code 0")
+    say(f"stopped in {monotonic() - begun:.1f} s, each with exit code 0")
 
 
-def _take_down(project: Project, progress: Progress) -> None:
+def _take_down(project: Project) -> None:
     """Not to be interrupted: what is left behind would be in the way of the next run."""
     handlers = {each: signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         if left := project.remove():
             raise CheckFailed(f"left behind: {left}")
-        progress.say("taken down; no container, network or volume is left")
+        say("taken down; no container, network or volume is left")
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

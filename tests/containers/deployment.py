@@ -8,7 +8,7 @@ from threading import Event
 from time import monotonic
 
 from deploy.inventory import APPS
-from tests.containers.engine import PodmanFailed, inspect, podman, succeeds
+from tests.containers.engine import CheckFailed, inspect, podman, succeeds
 from tests.containers.project import Project
 from tests.journey.deployments import Deployment, Indexed
 
@@ -78,20 +78,20 @@ class Containers(Deployment):
     def await_ready(self, name: str, restarts: int = 0) -> float:
         """Until its own health check passes, and it was restarted that often; returns the seconds it took.
 
-        The check is run from here: podman's timers are systemd's. Raises `PodmanFailed` with the log's end.
+        The check is run from here: podman's timers are systemd's. Raises `CheckFailed` with the log's end.
         """
         begun, pause, container = monotonic(), Event(), self.container(name)
         while monotonic() < begun + READY_S:
             if inspect(container)["RestartCount"] >= restarts and succeeds("healthcheck", "run", container):
                 return monotonic() - begun
             pause.wait(0.2)
-        raise PodmanFailed(f"{name} is not ready:\n{podman('logs', '--tail=20', container)}")
+        raise CheckFailed(f"{name} is not ready:\n{podman('logs', '--tail=20', container)}")
 
     def _index(self, folder: Path, what: str) -> Indexed:
         output = self._project.compose(
             "run", "--rm", "-T", "corpus", "index", what, f"/data/{what}.jsonl", data=folder
         )
         if (counted := _COUNTS.search(output)) is None:
-            raise PodmanFailed(f"corpus index {what} did not say what it did:\n{output[-2000:]}")
+            raise CheckFailed(f"corpus index {what} did not say what it did:\n{output[-2000:]}")
         new, unchanged, rejected = map(int, counted.groups())
         return Indexed(new, unchanged, rejected)

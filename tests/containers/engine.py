@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +11,21 @@ COMMAND_S = 300
 MOST_LINES = 15
 
 
-class PodmanFailed(Exception):
-    """A command failed; the text is its output."""
+class CheckFailed(Exception):
+    """Something is not as it should be; the text says what."""
 
 
-def podman(*words: str, timeout_s: float = COMMAND_S) -> str:
-    """Its output. Raises `PodmanFailed`."""
-    return _run(["podman", *words], timeout_s)
+def podman(*words: str) -> str:
+    """Its output. Raises `CheckFailed`."""
+    done = _run(words)
+    if done.returncode != 0:
+        raise CheckFailed(f"podman {words[0]} failed: {(done.stdout + done.stderr).strip()[-2000:]}")
+    return done.stdout.strip()
 
 
 def succeeds(*words: str) -> bool:
     """Whether podman says yes."""
-    return (
-        subprocess.run(["podman", *words], capture_output=True, timeout=COMMAND_S, check=False).returncode
-        == 0
-    )
+    return _run(words).returncode == 0
 
 
 def inspect(container: str) -> dict[str, Any]:
@@ -41,12 +41,12 @@ def cleanup_error(container: str) -> str:
     """
     try:
         podman("container", "cleanup", container)
-    except PodmanFailed as error:
+    except CheckFailed as error:
         return str(error)
     return "none was given"
 
 
-def compose(words: list[str], environment: Mapping[str, str], log: Path, timeout_s: float = COMMAND_S) -> str:
+def compose(words: list[str], environment: Mapping[str, str], log: Path) -> str:
     """podman-compose of this environment, its output to a file; returns what this command wrote to it."""
     with log.open("a+b") as file:
         before = file.tell()
@@ -56,19 +56,17 @@ def compose(words: list[str], environment: Mapping[str, str], log: Path, timeout
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,
-            timeout=timeout_s,
+            timeout=COMMAND_S,
             check=False,
         )
         file.seek(before)
         output = file.read().decode(errors="replace")
     if done.returncode != 0:
         lines = [line for line in output.splitlines() if "WARNING" not in line]
-        raise PodmanFailed("\n  ".join(["podman-compose failed:", *lines[-MOST_LINES:]]))
+        raise CheckFailed("\n  ".join(["podman-compose failed:", *lines[-MOST_LINES:]]))
     return output
 
 
-def _run(command: list[str], timeout_s: float) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
-    if done.returncode != 0:
-        raise PodmanFailed(f"{' '.join(command[:4])} failed: {(done.stdout + done.stderr).strip()[-2000:]}")
-    return done.stdout.strip()
+def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command = ["podman", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_S, check=False)

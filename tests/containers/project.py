@@ -1,11 +1,10 @@
 """One compose project with a name and a port of its own, which leaves nothing behind."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.containers.engine import PodmanFailed, compose, podman
+from tests.containers.engine import compose, podman, succeeds
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ("docker-compose.yml", "deploy/compose/podman.yml")
@@ -57,23 +56,12 @@ class Project:
 
     def remove(self) -> dict[str, list[str]]:
         """Take all of it away, in whatever state it is; returns what would not go."""
-        for kind, options in (
-            ("container", ("--time=5", "--volumes", "--depend")),
-            ("network", ()),
-            ("volume", ()),
-        ):
-            self._remove(kind, options, self.everything()[kind])
+        options = {"container": ("--time=5", "--volumes", "--depend")}
+        for kind in ("container", "network", "volume"):
+            for _ in range(2):  # one that is in the way of another goes in the second round
+                for name in self.everything()[kind]:
+                    succeeds(kind, "rm", "--force", *options.get(kind, ()), name)
         return {kind: left for kind, left in self.everything().items() if left}
-
-    @staticmethod
-    def _remove(kind: str, options: Sequence[str], names: Sequence[str]) -> None:
-        if not names:
-            return
-        try:
-            podman(kind, "rm", "--force", *options, *names)
-        except PodmanFailed:
-            for name in names:  # one that is in the way of another goes in the second round
-                podman(kind, "rm", "--force", *options, name)
 
 
 def project_in_environment() -> Project | None:

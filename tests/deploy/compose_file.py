@@ -49,12 +49,6 @@ ONCE = {"weights", "corpus", "tokens"}
 """Those that end by themselves."""
 
 
-def cards(service: Service) -> list[str]:
-    """The numbers of the cards that it is given."""
-    devices = service.get("deploy", {}).get("resources", {}).get("reservations", {}).get("devices", [])
-    return [number for device in devices for number in device["device_ids"]]
-
-
 def networks_of(service: Service) -> dict[str, list[str]]:
     """Each network that it is on, with the other names it has there."""
     given = service.get("networks", [] if service.get("network_mode") == "none" else ["default"])

@@ -21,19 +21,17 @@ class Repository:
     files: dict[str, bytes]
     gated: str = ""
 
-    def siblings(self) -> list[dict[str, object]]:
-        return [{"rfilename": name, **_metadata(name, data)} for name, data in self.files.items()]
-
-    def tree(self) -> list[dict[str, object]]:
+    def listing(self) -> list[dict[str, object]]:
+        """Of a revision, whose files are named `rfilename`, and of a tree."""
         return [
-            {"type": "file", "path": name, "oid": _git_id(data), **_metadata(name, data)}
+            {"type": "file", "rfilename": name, "path": name, **_metadata(name, data)}
             for name, data in self.files.items()
         ]
 
 
 @dataclass
 class FakeHub:
-    """`asked`: every request line; `damaged`: files with a wrong last byte."""
+    """`requests`: every request line; `damaged`: files with a wrong last byte."""
 
     repositories: dict[str, Repository]
     requests: list[str] = field(default_factory=list)
@@ -45,19 +43,11 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _git_id(data: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-
-
 def _metadata(name: str, data: bytes) -> dict[str, object]:
-    results: dict[str, object] = {"size": len(data), "blobId": _git_id(data)}
+    git_id, digest = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest(), _digest(data)
+    results: dict[str, object] = {"size": len(data), "oid": git_id, "blobId": git_id}
     if name.endswith(_LARGE):
-        results["lfs"] = {
-            "sha256": _digest(data),
-            "size": len(data),
-            "pointerSize": 134,
-            "oid": _digest(data),
-        }
+        results["lfs"] = {"sha256": digest, "size": len(data), "pointerSize": 134, "oid": digest}
     return results
 
 
@@ -88,28 +78,24 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, with_body: bool) -> None:
         path = self.path.partition("?")[0]
-        api = re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^/]+)", path)
-        file = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
-        name = (api or file or [""])[1] if (api or file) else ""
+        asked = re.fullmatch(
+            r"/(?:api/models/)?([^/]+/[^/]+)/(revision|tree|resolve)/([^/]+)(?:/(.+))?", path
+        )
+        assert asked, path
+        name, kind, revision, file = asked.groups()
         repository = self.state.repositories.get(name)
         if repository is None:
             return self._refuse(404, "RepoNotFound")
         if repository.gated and self.headers.get("Authorization") != f"Bearer {repository.gated}":
             return self._refuse(401, "GatedRepo")
-        if api:
-            return self._describe(name, repository, api[2], api[3], with_body)
-        assert file
-        return self._send_file(file[3], repository.files.get(file[3]), with_body)
-
-    def _describe(self, name: str, repository: Repository, kind: str, revision: str, body: bool) -> None:
         if revision not in ("main", COMMIT):
             return self._refuse(404, "RevisionNotFound")
-        results = (
-            {"id": name, "sha": COMMIT, "siblings": repository.siblings()}
-            if kind == "revision"
-            else repository.tree()
-        )
-        return self._send(200, json.dumps(results).encode(), {"Content-Type": "application/json"}, body)
+        if kind == "resolve":
+            return self._send_file(file, repository.files.get(file), with_body)
+        listing = repository.listing()
+        results = {"id": name, "sha": COMMIT, "siblings": listing} if kind == "revision" else listing
+        headers = {"Content-Type": "application/json"}
+        return self._send(200, json.dumps(results).encode(), headers, with_body)
 
     def _send_file(self, name: str, data: bytes | None, with_body: bool) -> None:
         if data is None:

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,8 +23,6 @@ OLDEST, NEWEST = "1.32", "1.37"
 NAMESPACE = "loreglass"
 NAME_LABEL = "app.kubernetes.io/name"
 WORKLOADS = ("Deployment", "StatefulSet", "Job")
-
-_LEAST_KUSTOMIZE = (5, 0)  # patches by regular expressions of kinds, labels in templates
 
 Object = Mapping[str, Any]
 
@@ -96,7 +94,8 @@ def build_own(kustomization: Mapping[str, Any]) -> Manifests:
 
 
 def _build(folder: Path) -> Manifests:
-    _require_kubectl()
+    if missing := _missing():
+        pytest.skip(missing)
     command = ["kubectl", "kustomize", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -106,21 +105,15 @@ def _build(folder: Path) -> Manifests:
 
 
 @cache
-def _kustomize_version() -> tuple[int, int] | None:
+def _missing() -> str:
+    """Return what is missing to render anything, or nothing."""
     if shutil.which("kubectl") is None:
-        return None
+        return "kubectl is not installed: it renders k8s/overlays"
     command = ["kubectl", "version", "--client", "--output=yaml"]
-    report = yaml.safe_load(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    match = re.match(r"v(\d+)\.(\d+)", report.get("kustomizeVersion", ""))
-    return (int(match[1]), int(match[2])) if match else (0, 0)
-
-
-def _require_kubectl() -> None:
-    result = _kustomize_version()
-    if result is None:
-        pytest.skip("kubectl is not installed: it renders k8s/overlays")
-    if result < _LEAST_KUSTOMIZE:
-        pytest.skip(f"this kubectl has kustomize {result[0]}.{result[1]}; k8s/overlays want 5.0 or later")
+    report = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    major = re.search(r"kustomizeVersion: v(\d+)", report)
+    # Patches by regular expressions of kinds, labels in templates.
+    return "" if major and int(major[1]) >= 5 else "k8s/overlays want a kubectl with kustomize 5.0 or later"
 
 
 def overlay(name: str) -> Manifests:
@@ -161,36 +154,6 @@ def label_selector_matches(selector: Object, carried: Mapping[str, str]) -> bool
 
 def _holds(expression: Object, carried: Mapping[str, str]) -> bool:
     key, values = expression["key"], expression.get("values", [])
-    outcomes = {
-        "In": carried.get(key) in values,
-        "NotIn": carried.get(key) not in values,
-        "Exists": key in carried,
-        "DoesNotExist": key not in carried,
-    }
+    is_in = carried.get(key) in values
+    outcomes = {"In": is_in, "NotIn": not is_in, "Exists": key in carried, "DoesNotExist": key not in carried}
     return outcomes[expression["operator"]]
-
-
-@dataclass(frozen=True, slots=True)
-class Party:
-    """Somebody on the network: a pod, or an address outside of the cluster."""
-
-    name: str
-    labels: Mapping[str, str]
-    namespace: str = NAMESPACE
-    address: str = ""
-
-
-def parties(*manifests: Manifests) -> list[Party]:
-    """Every kind of pod there is."""
-    results = [workload for each in manifests for workload in each.workloads()]
-    return [Party(labels(workload)[NAME_LABEL], labels(workload)) for workload in results]
-
-
-def open_ports(manifests: Sequence[Manifests]) -> set[int]:
-    """Whatever any container listens on."""
-    return {
-        port["containerPort"]
-        for each in manifests
-        for workload in each.workloads()
-        for port in main_container(workload).get("ports", [])
-    }

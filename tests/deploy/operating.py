@@ -65,22 +65,15 @@ class Operated:
         return body
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a test wants smaller than it is."""
-
-    most_files: int = 1_000
-    most_bytes: int = 1 << 30
-    most_s: float = 60.0
-
-
 @asynccontextmanager
 async def operated(
     folder: Path,
     *,
     keys: Path | None = None,
     sample: Path = SAMPLE,
-    limits: Limits = Limits(),
+    most_files: int = 1_000,
+    most_bytes: int = 1 << 30,
+    most_s: float = 60.0,
     text_search_url: str = "",
 ) -> AsyncIterator[Operated]:
     """Everything, up. `text_search_url`: of one that is elsewhere, or nowhere."""
@@ -94,8 +87,8 @@ async def operated(
         settings = GatewaySettings(
             keys=keys, image_search_url=searches.image_search_url, text_search_url=bound[1].url
         )
-        uploads = Uploads(folder / "uploads", limits.most_files, limits.most_bytes)
-        indexing = Indexing(uploads, searches, group, sample=sample, most_s=limits.most_s)
+        uploads = Uploads(folder / "uploads", most_files, most_bytes)
+        indexing = Indexing(uploads, searches, group, sample=sample, most_s=most_s)
         operator = Operator(
             Contents(lambda: image_search.state.pool.engine.store, IMAGES, thing_of),
             Contents(lambda: text_search.state.pool.engine.store, PAGES, page_of),

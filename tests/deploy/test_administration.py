@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import httpx
 import pytest
 
 from chassis.errors import CollectionConflict, DependencyUnavailable, NotFound
@@ -12,13 +11,9 @@ from deploy.administration import KeysFileEditor, RiskChoice
 from gateway.settings import GatewaySettings
 from gateway.state import Priority
 from gateway.thresholds import Risk
-from tests.deploy.operating import Operated, operated
+from tests.deploy.operating import operated
 
 LIMITS = '[[tenant]]  # a note\nname = "acme"\nin_flight = 3\n'
-
-
-def bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
 
 
 async def test_chosen_risk_changes_thresholds_and_survives_a_restart(tmp_path: Path) -> None:
@@ -34,19 +29,14 @@ async def test_chosen_risk_changes_thresholds_and_survives_a_restart(tmp_path: P
     assert RiskChoice.of(GatewaySettings(risk=Risk.EAGER), tmp_path).current is Risk.EAGER
 
 
-async def test_risk_of_the_environment_is_not_changed_here(
+async def test_risk_of_the_environment_is_not_changed_here_and_no_key_is_made_without_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOREGLASS_GATEWAY_RISK", "eager")
     async with operated(tmp_path) as running:
         state = (await running.client.get("/operator/administration")).json()
-        assert (state["risk"], state["risk_is_set"]) == ("eager", True)
+        assert (state["risk"], state["risk_is_set"], state["keys"]) == ("eager", True, None)
         assert (await running.client.put("/operator/risk", json={"risk": "careful"})).status_code == 422
-
-
-async def test_without_a_keys_file_no_key_is_made(tmp_path: Path) -> None:
-    async with operated(tmp_path) as running:
-        assert (await running.client.get("/operator/administration")).json()["keys"] is None
         refused = await running.client.post("/operator/keys", json={"tenant": "anna"})
         assert "LOREGLASS_GATEWAY_KEYS" in refused.json()["detail"]
 
@@ -56,7 +46,8 @@ async def test_keys_are_made_shown_once_and_revoked(tmp_path: Path) -> None:
     file.write_text(f"# ours\n{LIMITS}\n{entry(own, 'acme', 'interactive', operator=True)}\n")
     file.chmod(0o600)
     async with operated(tmp_path, keys=file) as running:
-        send = Sender(running, own)
+        running.client.headers["Authorization"] = f"Bearer {own.text}"
+        send = running.client.request
         made = (await send("POST", "/operator/keys", json={"tenant": "anna"})).json()["key"]
         keys = (await send("GET", "/operator/administration")).json()["keys"]
         assert [(key["tenant"], key["operator"], key["own"]) for key in keys] == [
@@ -65,7 +56,8 @@ async def test_keys_are_made_shown_once_and_revoked(tmp_path: Path) -> None:
         ]
         assert made not in str(keys)
         assert made not in file.read_text()
-        denied = await running.client.get("/operator/administration", headers=bearer(made))
+        wearer = {"Authorization": f"Bearer {made}"}
+        denied = await send("GET", "/operator/administration", headers=wearer)
         assert denied.status_code == 401
         assert (await send("DELETE", f"/operator/keys/{own.prefix}")).status_code == 422
         prefix = made.split("_")[1]
@@ -76,32 +68,19 @@ async def test_keys_are_made_shown_once_and_revoked(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-class Sender:
-    """Sends requests with a key."""
-
-    def __init__(self, running: Operated, key: ApiKey) -> None:
-        self._client, self._headers = running.client, bearer(key.text)
-
-    async def __call__(self, method: str, path: str, json: object = None) -> httpx.Response:
-        return await self._client.request(method, path, json=json, headers=self._headers)
-
-
 FIRST, SECOND = ApiKey.new(), ApiKey.new()
 
 
 def test_other_keys_notes_and_tenants_stay(tmp_path: Path) -> None:
     file = tmp_path / "keys.toml"
     notes = '# who: [us]\n[[tenant]]\nname = "acme"  # [[key]]\nin_flight = 2\n\n'
-    file.write_text(
-        f"{notes}{entry(FIRST, 'acme', 'standard')}\n# the second\n{entry(SECOND, 'b', 'standard')}"
-    )
+    first, second = entry(FIRST, "acme", "standard"), entry(SECOND, "b", "standard")
+    file.write_text(f"{notes}{first}\n# the second\n{second}")
     editor = KeysFileEditor(file)
     third = editor.add("c", Priority.BACKGROUND, operator=True)
     editor.revoke(SECOND.prefix)
-    assert [(each.prefix, each.operator) for each in editor.entries()] == [
-        (FIRST.prefix, False),
-        (third.prefix, True),
-    ]
+    kept = [(each.prefix, each.operator) for each in editor.entries()]
+    assert kept == [(FIRST.prefix, False), (third.prefix, True)]
     assert file.read_text().startswith(notes)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pydantic_settings import BaseSettings
 from typer.main import get_command
 
@@ -38,6 +37,7 @@ _PATH = re.compile(r"[\w.-]+(/[\w.*-]+)+/?")
 _VARIABLE = re.compile(r"\bLOREGLASS_[A-Z0-9_]*[A-Z0-9]\b(?!_|…)")
 _MADE = {"var", "data", "backup"}
 _FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "."} - _MADE
+_WORDS_FOR = {"BENCH": "bench", "LOAD": "bench.load", "ATTACK": "tests.attacks"}
 _NAMING = {"up", "logs", "exec", "stop", "restart"}
 """What compose takes names of services after."""
 
@@ -64,13 +64,6 @@ def commands(page: Path) -> Iterator[list[str]]:
                 words.pop(0)
             if words:
                 yield [words[0].removeprefix(".venv/bin/"), *words[1:]]
-
-
-def modules(page: Path) -> Iterator[tuple[str, list[str]]]:
-    """What is run by `python -m`, with its words."""
-    for name, *words in commands(page):
-        if name.startswith("python") and words[:1] == ["-m"]:
-            yield words[1], words[2:]
 
 
 @cache
@@ -100,8 +93,15 @@ def each_of(find: Callable[[Path], Iterator[Any]]) -> pytest.MarkDecorator:
 
 
 def our_modules(page: Path) -> Iterator[tuple[str, list[str]]]:
-    """Of the modules that are run, those that are not somebody else's."""
-    return (mention for mention in modules(page) if mention[0].partition(".")[0] in _FOLDERS)
+    """What is run by `python -m`, or by a target of make that has words for it, with its words."""
+    for name, *words in commands(page):
+        if name.startswith("python") and words[:1] == ["-m"] and words[1].partition(".")[0] in _FOLDERS:
+            yield words[1], words[2:]
+        for variable, module in _WORDS_FOR.items():
+            given = [word for word in words if word.startswith(f"{variable}=")]
+            yield from ((module, word.partition("=")[2].split()) for word in given)
+    if named := re.findall(r"--wearers-[a-z-]+", page.read_text()):
+        yield "bench.load.locustfile", named
 
 
 @each_of(our_modules)
@@ -109,17 +109,6 @@ def test_a_module_that_is_run_exists_and_takes_these_options(mention: tuple[str,
     module, words = mention
     assert source(module), module
     assert [each for each in options(words) if not declares(source(module), each)] == [], module
-
-
-def check_loreglass(words: list[str]) -> None:
-    """Follow the words through the subcommands, then hold its options."""
-    command: Any = get_command(loreglass)
-    while (below := getattr(command, "commands", {})) and words and words[0].isalpha():
-        assert words[0] in below, f"loreglass has no {words[0]}"
-        command, words = below[words[0]], words[1:]
-    parameters = [each for one in (command, *below.values()) for each in one.params]
-    names = {name for each in parameters for name in (*each.opts, *each.secondary_opts)} | {"--help"}
-    assert not options(words) - names, f"loreglass {command.name}"
 
 
 def loreglass_words(page: Path) -> Iterator[list[str]]:
@@ -133,36 +122,20 @@ def loreglass_words(page: Path) -> Iterator[list[str]]:
 
 @each_of(loreglass_words)
 def test_the_command_has_these_subcommands_and_options(mention: list[str]) -> None:
-    check_loreglass(mention)
+    command: Any = get_command(loreglass)
+    words = mention
+    while (below := getattr(command, "commands", {})) and words and words[0].isalpha():
+        assert words[0] in below, f"loreglass has no {words[0]}"
+        command, words = below[words[0]], words[1:]
+    parameters = [each for one in (command, *below.values()) for each in one.params]
+    names = {name for each in parameters for name in (*each.opts, *each.secondary_opts)} | {"--help"}
+    assert not options(words) - names, f"loreglass {command.name}"
 
 
 @each_of(lambda page: (words for name, *words in commands(page) if name == "make"))
 def test_make_has_these_targets(mention: list[str]) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {word for word in mention if word[:1] not in "-." and "=" not in word} <= targets
-
-
-def example_options(variable: str) -> list[str]:
-    """The options that the Makefile's example for a variable has."""
-    example = re.search(rf"^# For example: (.*)\n{variable} ", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    return sorted(options(example[1].replace(",", "").split())) if example else []
-
-
-@pytest.mark.parametrize(
-    ("module", "option"),
-    [
-        (module, option)
-        for module, variable in (("bench", "BENCH"), ("bench.load", "LOAD"))
-        for option in example_options(variable)
-    ],
-)
-def test_examples_in_the_makefile_have_options_that_exist(module: str, option: str) -> None:
-    assert declares(source(module), option)
-
-
-@each_of(lambda page: iter(sorted(set(re.findall(r"--wearers-[a-z-]+", page.read_text())))))
-def test_wearers_have_these_options(mention: str) -> None:
-    assert declares(source("bench.load.locustfile"), mention)
 
 
 def is_there(word: str, page: Path) -> bool:
@@ -178,13 +151,6 @@ def test_links_and_paths_lead_to_what_is_there(page: Path) -> None:
     for word in (word.rstrip(".,:") for line in code(page) for word in line.split()):
         if _PATH.fullmatch(word) and word.partition("/")[0] in _FOLDERS:
             assert word.startswith("deploy/compose/secrets/") or is_there(word, page), word
-
-
-def test_every_picture_of_the_documents_is_shown_or_linked() -> None:
-    drawn = {path for path in (ROOT / "docs").rglob("*") if path.suffix in (".png", ".svg")}
-    linked = {(page.parent / link).resolve() for page in PAGES for link in _LINK.findall(page.read_text())}
-    assert drawn
-    assert drawn <= linked
 
 
 def settings() -> Iterator[type[BaseSettings]]:
@@ -225,20 +191,3 @@ def compose_services(page: Path) -> Iterator[str]:
 @each_of(compose_services)
 def test_services_of_compose_have_these_names(mention: str) -> None:
     assert mention in SERVICES
-
-
-CONFIG: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
-
-
-def pages_below(entry: Any) -> list[str]:
-    if isinstance(entry, str):
-        return [entry]
-    below = entry.values() if isinstance(entry, dict) else entry
-    return [page for each in below for page in pages_below(each)]
-
-
-def test_the_navigation_has_every_page_once() -> None:
-    results = {path for pattern in CONFIG["extra"]["pages"] for path in ROOT.glob(pattern)}
-    names = (path.relative_to(ROOT).as_posix() for path in results)
-    pages = sorted(name for name in names if not name.startswith("."))
-    assert sorted(pages_below(CONFIG["nav"])) == pages

@@ -3,11 +3,10 @@
 import os
 import re
 import runpy
-import socket
 import subprocess
 import sys
-import threading
 from functools import cache
+from http.server import BaseHTTPRequestHandler
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from deploy.inventory import APPS, App
 from tests.deploy.compose_file import ROOT, SERVICES
+from tests.loopback import loopback
 
 IMAGES = ROOT / "deploy" / "images"
 ENTRY = IMAGES / "app.py"
@@ -63,14 +63,8 @@ def run_alone(image: str, lock: Path, folder: Path) -> subprocess.CompletedProce
     environment[f"LOREGLASS_{name.upper().replace('-', '_')}_DATA_DIR"] = str(folder / "data")
     script = Path(__file__).with_name("starting_alone.py")
     hidden = ",".join(name for name, owners in installed().items() if not owners & {*pins(lock), "loreglass"})
-    return subprocess.run(
-        [sys.executable, "-I", "-S", script, folder / "app", packages, hidden, MODULES[name], how],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-I", "-S", script, folder / "app", packages, hidden, MODULES[name], how]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @cache
@@ -92,15 +86,10 @@ def test_a_new_volume_belongs_to_the_user_who_writes_to_it() -> None:
     assert {mount.split(":")[1] for mount in mounts} == set(made.split())
 
 
-def app_py(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The entry point of an image, where `python -m` only says what it was given."""
-    return subprocess.run(
-        [sys.executable, "-I", "-S", ENTRY, *words],
-        env={"PATH": os.defpath, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def health_check(port: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.defpath, "LOREGLASS_APP": "ocr", "LOREGLASS_OCR_PORT": port}
+    command = [sys.executable, "-I", "-S", ENTRY, "ready"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda app: str(app.host))
@@ -126,26 +115,13 @@ def became(image: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> lis
 
 @pytest.mark.parametrize(("reply", "code"), [(b"HTTP/1.1 200 OK", 0), (b"HTTP/1.1 503 Busy", 1), (b"", 1)])
 def test_the_health_check_says_whether_the_app_is_ready(reply: bytes, code: int) -> None:
-    port, thread = answering(reply and reply + b"\r\n\r\n")
-    done = app_py("ready", LOREGLASS_APP="ocr", LOREGLASS_OCR_PORT=port)
-    thread.join()
-    assert (done.returncode, bool(done.stderr)) == (code, bool(code))
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.wfile.write(reply and reply + b"\r\n\r\n")
 
-
-def test_the_health_check_of_nobody_is_no_traceback() -> None:
-    done = app_py("ready", LOREGLASS_APP="ocr", LOREGLASS_OCR_PORT="1")
-    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
-
-
-def answering(reply: bytes) -> tuple[str, threading.Thread]:
-    """Return the port of a server that sends one reply."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        with listener, listener.accept()[0] as connection:
-            connection.recv(1024)
-            connection.sendall(reply)
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    return str(listener.getsockname()[1]), thread
+    with loopback(Handler) as url:
+        results = [health_check(url.rpartition(":")[2])]
+    results += [health_check("1")] if code else []  # nobody is there
+    for done in results:
+        assert (done.returncode, bool(done.stderr)) == (code, bool(code))
+        assert "Traceback" not in done.stderr

@@ -128,10 +128,8 @@ def test_selectors_take_the_pods_that_they_are_for(build: tuple[str, ...]) -> No
         assert chosen == [labels(workload)]
     for service in manifests.of_kind("Service"):
         assert any(service["spec"]["selector"].items() <= each.items() for each in carried)
-    for budget in manifests.of_kind("PodDisruptionBudget"):
-        assert any(label_selector_matches(budget["spec"]["selector"], each) for each in carried)
-    for pool in manifests.of_kind("InferencePool"):
-        assert any(label_selector_matches(pool["spec"]["selector"], each) for each in carried)
+    for choosing in manifests.of_kind("PodDisruptionBudget", "InferencePool"):
+        assert any(label_selector_matches(choosing["spec"]["selector"], each) for each in carried)
     for stateful in manifests.of_kind("StatefulSet"):
         assert stateful["spec"]["serviceName"] in manifests.names("Service")
     names = [labels(each)[NAME_LABEL] for each in manifests.workloads()]

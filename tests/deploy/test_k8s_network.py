@@ -1,6 +1,6 @@
 """Network policies: each pod reaches the pods that it needs and no other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -10,16 +10,26 @@ import pytest
 from deploy.inventory import APPS, VLM_HOST, VLM_PORT
 from tests.deploy.kustomize import (
     INDEX_JOB,
+    NAME_LABEL,
     NAMESPACE,
     OVERLAYS,
     Object,
-    Party,
     label_selector_matches,
-    open_ports,
+    labels,
+    main_container,
     overlay,
-    parties,
     render,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Somebody on the network: a pod, or an address outside of the cluster."""
+
+    name: str
+    labels: Mapping[str, str]
+    namespace: str = NAMESPACE
+    address: str = ""
 
 
 def allowed(
@@ -92,30 +102,26 @@ STRANGER = Party("somebody else's pod", {"app.kubernetes.io/name": "gateway"}, n
 KEDA = Party("keda", {}, namespace="keda")
 
 
-def _pocket() -> set[Way]:
-    ways = {("gateway", host, PORTS[host]) for host in MODELS}
-    return ways | {("corpus", host, PORTS[host]) for host in KEEPERS}
-
-
-def _l40s() -> set[Way]:
-    return _pocket() | {
-        ("gateway", VLM_HOST, VLM_PORT),
-        ("gateway", "redis", REDIS),
-        *((host, "qdrant", QDRANT) for host in KEEPERS),
-        ("grafana", "prometheus", PROMETHEUS),
-        *(("prometheus", host, port) for host, port in PORTS.items()),
-        ("prometheus", VLM_HOST, VLM_PORT),
-        ("prometheus", "qdrant", QDRANT),
-    }
-
-
-def _scale_out() -> set[Way]:
-    copies = {"redis", "redis-replica"}
-    among_themselves = {(one, other, REDIS) for one in copies for other in copies}
-    return _l40s() | among_themselves | {("qdrant", "qdrant", P2P), ("gateway", "redis-replica", REDIS)}
-
-
-INTENDED = {"pocket": _pocket, "l40s": _l40s, "scale-out": _scale_out}
+POCKET: set[Way] = {
+    *(("gateway", host, PORTS[host]) for host in MODELS),
+    *(("corpus", host, PORTS[host]) for host in KEEPERS),
+}
+L40S = POCKET | {
+    ("gateway", VLM_HOST, VLM_PORT),
+    ("gateway", "redis", REDIS),
+    *((host, "qdrant", QDRANT) for host in KEEPERS),
+    ("grafana", "prometheus", PROMETHEUS),
+    *(("prometheus", host, port) for host, port in PORTS.items()),
+    ("prometheus", VLM_HOST, VLM_PORT),
+    ("prometheus", "qdrant", QDRANT),
+    ("weights", OUTSIDE.name, 443),
+}
+SCALE_OUT = L40S | {
+    *((one, other, REDIS) for one in ("redis", "redis-replica") for other in ("redis", "redis-replica")),
+    ("qdrant", "qdrant", P2P),
+    ("gateway", "redis-replica", REDIS),
+}
+INTENDED = {"pocket": POCKET, "l40s": L40S, "scale-out": SCALE_OUT}
 
 
 @dataclass(frozen=True)
@@ -143,24 +149,16 @@ class Network:
 def network(request: pytest.FixtureRequest) -> Network:
     manifests = [overlay(request.param), render(INDEX_JOB)]
     policies = [policy for each in manifests for policy in each.of_kind("NetworkPolicy")]
-    ports = open_ports(manifests) | {22, 53, 80, 443, 8080, QDRANT, P2P, REDIS}
-    return Network(request.param, policies, parties(*manifests), ports)
+    workloads = [workload for each in manifests for workload in each.workloads()]
+    named = [port for each in workloads for port in main_container(each).get("ports", [])]
+    ports = {port["containerPort"] for port in named} | {22, 53, 80, 443, 8080, QDRANT, P2P, REDIS}
+    pods = [Party(labels(each)[NAME_LABEL], labels(each)) for each in workloads]
+    return Network(request.param, policies, pods, ports)
 
 
-def test_pods_reach_only_the_pods_that_they_need(network: Network) -> None:
-    assert network.ways(network.pods, network.pods) == INTENDED[network.name]()
-
-
-def test_other_namespaces_and_addresses_reach_only_the_gateway(network: Network) -> None:
-    for sender in (OUTSIDE, STRANGER):
-        result = network.ways([sender], network.pods)
-        assert result == {(sender.name, "gateway", PORTS["gateway"])}, sender.name
-
-
-def test_only_the_weights_job_reaches_the_internet(network: Network) -> None:
-    expected = set() if network.name == "pocket" else {("weights", OUTSIDE.name, 443)}
-    assert network.ways(network.pods, [OUTSIDE]) == expected
-    assert not network.ways(network.pods, [PRIVATE, METADATA, STRANGER])
+def test_pods_reach_only_the_pods_that_they_need_and_the_weights_job_the_internet(network: Network) -> None:
+    others = [OUTSIDE, PRIVATE, METADATA, STRANGER]
+    assert network.ways(network.pods, [*network.pods, *others]) == INTENDED[network.name]
 
 
 def test_every_pod_can_resolve_names(network: Network) -> None:
@@ -168,11 +166,12 @@ def test_every_pod_can_resolve_names(network: Network) -> None:
     assert all(allowed(network.policies, pod, NAMES, 53, "UDP") for pod in network.pods)
 
 
-def test_keda_reaches_prometheus(network: Network) -> None:
-    expected = {("keda", "gateway", PORTS["gateway"])}
+def test_who_is_no_pod_of_ours_reaches_only_the_gateway_and_keda_prometheus(network: Network) -> None:
+    senders = [OUTSIDE, STRANGER, KEDA]
+    expected = {(each.name, "gateway", PORTS["gateway"]) for each in senders}
     if network.name == "scale-out":
-        expected.add(("keda", "prometheus", PROMETHEUS))
-    assert network.ways([KEDA], network.pods) == expected
+        expected.add((KEDA.name, "prometheus", PROMETHEUS))
+    assert network.ways(senders, network.pods) == expected
 
 
 def test_without_policies_everything_is_open(network: Network) -> None:

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import re
 import signal
 import subprocess
@@ -16,11 +15,12 @@ import httpx
 
 from bench.ports import free_ports
 from bench.processes import until_ready
+from bench.settings import ROOT, environment
 from chassis.keys import ApiKey
+from clients.keys import entry
 from tests.loopback import taking_posts
 from tests.unit.chassis.pictures import encoded, scene
 
-ROOT = Path(__file__).resolve().parents[2]
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 QUESTION = "Whose is the zanzibarian umbrella?"
 VLM_KEY, REDIS_PASSWORD, CALLERS_KEY = "vlm-key-quokka", "redis-password-axolotl", ApiKey.new()
@@ -56,30 +56,24 @@ def model_that_quotes() -> AbstractContextManager[str]:
 
 
 @contextmanager
-def platform(folder: Path, vlm_url: str, **extra: str) -> Iterator[str]:
+def platform(folder: Path, vlm_url: str) -> Iterator[str]:
     """`make serve` in a process of its own, which leaves its `log` and its `spans` in the folder; its URL."""
     port, closed = free_ports(2)
     keys = folder / "keys.toml"
-    keys.write_text(
-        f'[[key]]\nprefix = "{CALLERS_KEY.prefix}"\nsha256 = "{CALLERS_KEY.sha256}"\n'
-        'tenant = "wearers"\npriority = "interactive"\n'
-    )
-    environment = os.environ | {
+    keys.write_text(entry(CALLERS_KEY, "wearers", "interactive"))
+    store = f"redis://:{REDIS_PASSWORD}@127.0.0.1:{closed}/0"
+    gateway = {"KEYS": str(keys), "SESSIONS": "redis", "REDIS_URL": store, "REASONING": "vlm"}
+    gateway |= {"VLM_MODEL": "model", "VLM_URL": vlm_url, "VLM_KEY": VLM_KEY}
+    variables = {f"LOREGLASS_GATEWAY_{name}": value for name, value in gateway.items()}
+    variables |= {
         "LOREGLASS_PORT": str(port),
         "LOREGLASS_SERVICE_PORT": "0",
-        "LOREGLASS_DATA_DIR": str(folder / "data"),
-        "LOREGLASS_GATEWAY_KEYS": str(keys),
-        "LOREGLASS_GATEWAY_REASONING": "vlm",
-        "LOREGLASS_GATEWAY_VLM_MODEL": "model",
-        "LOREGLASS_GATEWAY_VLM_URL": vlm_url,
-        "LOREGLASS_GATEWAY_VLM_KEY": VLM_KEY,
         "OTEL_TRACES_EXPORTER": "console",
-        "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}",
-        **{name: value.format(closed=closed) for name, value in extra.items()},
     }
+    variables["LOREGLASS_DATA_DIR"] = str(folder / "data")
     url, command = f"http://127.0.0.1:{port}", [sys.executable, "-m", "deploy.one_process"]
     with (folder / "log").open("wb") as log, (folder / "spans").open("wb") as spans:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=spans, stderr=log)
+        process = subprocess.Popen(command, cwd=ROOT, env=environment(variables), stdout=spans, stderr=log)
         try:
             until_ready(url, process, path="/health/live", log=folder / "log")
             yield url
@@ -121,11 +115,7 @@ def ask_in_every_way(url: str) -> set[int]:
 
 
 def test_nothing_that_people_entrust_is_written_down(tmp_path: Path) -> None:
-    store = {
-        "LOREGLASS_GATEWAY_SESSIONS": "redis",
-        "LOREGLASS_GATEWAY_REDIS_URL": f"redis://:{REDIS_PASSWORD}@127.0.0.1:{{closed}}/0",
-    }
-    with model_that_quotes() as vlm_url, platform(tmp_path, vlm_url, **store) as url:
+    with model_that_quotes() as vlm_url, platform(tmp_path, vlm_url) as url:
         statuses = ask_in_every_way(url)
         ready = httpx.get(f"{url}/health/ready", timeout=60)
     log, spans = (tmp_path / "log").read_text(), (tmp_path / "spans").read_text()
@@ -136,11 +126,7 @@ def test_nothing_that_people_entrust_is_written_down(tmp_path: Path) -> None:
     assert {"vlm.request_refused", "question", "request"} <= set(re.findall(r'"event": "([^"]+)"', log))
     assert '"session"' in log  # the store was missed
     assert '"name": "POST /answer"' in spans
-    _is_one_form(log, f"Loreglass answers at {url} (Ctrl-C stops it)")
-
-
-def _is_one_form(log: str, greeting: str) -> None:
-    """Every line but one is JSON, and every request's lines name its trace."""
+    greeting = f"Loreglass answers at {url} (Ctrl-C stops it)"
     assert [line for line in log.splitlines() if not line.startswith("{")] == [greeting]
     lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     of_question = [line for line in lines if line.get("trace_id") == TRACE]

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bench.settings import ROOT, environment
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
@@ -21,19 +21,14 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from mcp import Client, StdioServerParameters
 
-ROOT = Path(__file__).resolve().parents[2]
 THING = "Kelasta Cherry Honey Granola"  # as is printed on it
 PAGE = "# The Old Mill\n\nThe Old Mill was built in 1887 by Ada Brook."
 
 
-def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}", **more}
-
-
 @asynccontextmanager
 async def assistant(gateway_url: str) -> AsyncIterator[Client]:
-    command = [sys.executable, "-m", "clients", "mcp", "--gateway", gateway_url]
-    server = StdioServerParameters(command=command[0], args=command[1:], env=environment())
+    words = ["-m", "clients", "mcp", "--gateway", gateway_url]
+    server = StdioServerParameters(command=sys.executable, args=words, env=environment({}))
     async with Client(server) as client:
         yield client
 
@@ -75,15 +70,10 @@ async def test_an_assistant_asks_searches_and_looks_things_up(
             ]
             passages = await call(client, "search", query="mill", limit=3)
             things = await call(client, "look_up", name="honey granola")
-            refused = [
-                await call(client, "ask", question="What is this?", **given)
-                for given in (
-                    {"image_path": str(tmp_path / "secret.txt")},
-                    {"image_base64": "https://example.org/a.jpg"},
-                    {"image_base64": "###"},
-                    {"image_base64": base64.b64encode(b"no photo").decode()},
-                )
-            ]
+            no_photos = [{"image_path": str(tmp_path / "secret.txt")}]
+            for wrong in ("https://example.org/a.jpg", "###", base64.b64encode(b"no photo").decode()):
+                no_photos.append({"image_base64": wrong})
+            refused = [await call(client, "ask", question="What is this?", **each) for each in no_photos]
     assert tools == {"ask", "search", "look_up"}
     assert (answered[0], answered[1]["abstained"]) == (False, False)
     assert "Ada Brook" in answered[1]["answer"]
@@ -107,13 +97,7 @@ async def test_a_platform_that_is_not_there_is_an_error_that_says_so() -> None:
 def test_without_the_package_the_command_names_the_extra(tmp_path: Path) -> None:
     (tmp_path / "mcp.py").write_text("raise ModuleNotFoundError(name='mcp')")
     path = f"{tmp_path}:{ROOT}:{ROOT / 'proto'}"
-    done = subprocess.run(
-        [sys.executable, "-m", "clients", "mcp"],
-        env=environment(PYTHONPATH=path),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    command, variables = [sys.executable, "-m", "clients", "mcp"], environment({"PYTHONPATH": path})
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert 'pip install "loreglass[pocket,mcp]"' in done.stderr

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from structlog.testing import capture_logs
 
+from bench.settings import environment
 from chassis.http.serving import listen
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.inventory import APPS
@@ -15,17 +15,30 @@ from deploy.one_process import Platform, gateway_settings_for, greeting, platfor
 from deploy.settings import PocketSettings
 from tests.unit.chassis.pictures import encoded, scene
 
-ROOT = Path(__file__).resolve().parents[2]
 SERVICES = sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
 
 
 async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_path: Path) -> None:
     settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path)
-    with capture_logs() as lines:
-        async with platform(settings) as running, httpx.AsyncClient(timeout=60) as client:
-            await _check_empty_platform(running, client)
-    (line,) = [line for line in lines if line["event"] == "started"]
-    assert line["services"] == running.service_urls
+    photo, form = encoded(scene(320, 240), "JPEG"), {"question": "Who wrote this book?"}
+    async with platform(settings) as running, httpx.AsyncClient(timeout=60) as client:
+        infos = [(await client.get(f"{url}/info")).json() for url in running.service_urls.values()]
+        nowhere_else = await client.get(f"{running.service_urls['image_search']}/operator/photos")
+        client.base_url = httpx.URL(running.gateway_url)
+        ready = await client.get("/health/ready")
+        reply = await client.post("/answer", data=form, files={"image": photo})
+        listed = await client.get("/operator/photos")
+        setup = await client.get("/page/setup.json")
+        invitation = await client.post("/operator/invitations")
+    assert set(ready.json()["checks"].values()) == {"ok"}
+    assert [info["service"] for info in infos] == [app.name for app in SERVICES]
+    assert {info["engine"] for info in infos} == {"bm25", "builtin"}
+    assert reply.json()["abstained"] is True
+    assert listed.json() == {"total": 0, "parts": 0, "found": 0, "items": []}
+    assert setup.json()["operator"] is True
+    assert nowhere_else.status_code == 404
+    assert invitation.status_code == 501  # for this machine alone
+    assert "loreglass serve --lan" in invitation.json()["detail"]
 
 
 async def test_service_ports_refuse_writes_without_the_token_that_only_this_user_can_read(
@@ -51,35 +64,16 @@ async def test_service_ports_refuse_writes_without_the_token_that_only_this_user
     assert not any(each.exists() for each in files)
 
 
-async def _check_empty_platform(running: Platform, client: httpx.AsyncClient) -> None:
-    ready = await client.get(f"{running.gateway_url}/health/ready")
-    infos = [(await client.get(f"{url}/info")).json() for url in running.service_urls.values()]
-    photo = encoded(scene(320, 240), "JPEG")
-    form = {"question": "Who wrote this book?"}
-    reply = await client.post(f"{running.gateway_url}/answer", data=form, files={"image": photo})
-    listed = await client.get(f"{running.gateway_url}/operator/photos")
-    setup = await client.get(f"{running.gateway_url}/page/setup.json")
-    nowhere_else = await client.get(f"{running.service_urls['image_search']}/operator/photos")
-    assert set(ready.json()["checks"].values()) == {"ok"}
-    assert [info["service"] for info in infos] == [app.name for app in SERVICES]
-    assert {info["engine"] for info in infos} == {"bm25", "builtin"}
-    assert reply.json()["abstained"] is True
-    assert listed.json() == {"total": 0, "parts": 0, "found": 0, "items": []}
-    assert setup.json()["operator"] is True
-    assert nowhere_else.status_code == 404
-
-
 def test_a_taken_port_ends_the_process_with_advice(tmp_path: Path) -> None:
-    taken = listen("127.0.0.1", 0)
-    environment = {
-        "LOREGLASS_PORT": str(taken.getsockname()[1]),
-        "LOREGLASS_SERVICE_PORT": "0",
-        "LOREGLASS_DATA_DIR": str(tmp_path),
-        "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}",
-    }
-    command = [sys.executable, "-m", "deploy.one_process"]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
-    taken.close()
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        variables = {
+            "LOREGLASS_PORT": port,
+            "LOREGLASS_SERVICE_PORT": "0",
+            "LOREGLASS_DATA_DIR": str(tmp_path),
+        }
+        command = [sys.executable, "-m", "deploy.one_process"]
+        ended = subprocess.run(command, env=environment(variables), capture_output=True, text=True)
     assert ended.returncode == 1
     assert "--port" in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -97,23 +91,12 @@ def test_a_gateway_that_is_open_to_the_network_without_keys_is_warned_about(
     assert ("Warning: everybody who can reach 0.0.0.0" in text) is warned
 
 
-SETTING = "LOREGLASS_GATEWAY_EXPERIMENTS"
-
-
-@pytest.mark.parametrize(
-    ("host", "experiments", "allowed"),
-    [
-        ("127.0.0.1", None, True),
-        ("::1", None, True),
-        ("127.0.0.1", "false", False),
-        ("0.0.0.0", None, False),
-        ("0.0.0.0", "true", True),
-    ],
-)
-def test_the_pocket_platform_allows_them_where_only_this_machine_asks(
-    monkeypatch: pytest.MonkeyPatch, host: str, experiments: str | None, allowed: bool
+def test_experiments_are_allowed_where_only_this_machine_asks_unless_a_setting_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv(SETTING, raising=False)
-    if experiments is not None:
-        monkeypatch.setenv(SETTING, experiments)
-    assert gateway_settings_for(host).experiments is allowed
+    unset = [gateway_settings_for(host).experiments for host in ("127.0.0.1", "::1", "0.0.0.0")]
+    monkeypatch.setenv("LOREGLASS_GATEWAY_EXPERIMENTS", "false")
+    forbidden = gateway_settings_for("127.0.0.1").experiments
+    monkeypatch.setenv("LOREGLASS_GATEWAY_EXPERIMENTS", "true")
+    assert (unset, forbidden) == ([True, True, False], False)
+    assert gateway_settings_for("0.0.0.0").experiments

@@ -109,25 +109,19 @@ def test_damaged_weights_are_deleted_and_not_marked(hub: FakeHub, tmp_path: Path
     assert present(TOY, tmp_path)
 
 
-def test_another_revision_than_the_present_one_is_fetched(hub: FakeHub, tmp_path: Path) -> None:
-    get(hub, tmp_path)
-    assert present(TOY, tmp_path, COMMIT)
-    with pytest.raises(CannotFetch, match="acme/toy has no revision 'v2'"):
-        get(hub, tmp_path, revision="v2")
-
-
-def test_a_gated_repository_needs_a_token(hub: FakeHub, tmp_path: Path) -> None:
+def test_shut_and_missing_repositories_revisions_and_servers_are_told_apart(
+    hub: FakeHub, tmp_path: Path
+) -> None:
     with pytest.raises(CannotFetch, match=r"acme/shut is gated: .*huggingface.co/acme/shut .*HF_TOKEN_FILE"):
         get(hub, tmp_path, SHUT)
-    get(hub, tmp_path, SHUT, "secret")
-    assert present(SHUT, tmp_path)
-
-
-def test_missing_repositories_and_servers_are_told_apart(hub: FakeHub, tmp_path: Path) -> None:
     with pytest.raises(CannotFetch, match="acme/gone is not on the hub"):
         get(hub, tmp_path, Weights("acme/gone", ("vlm",), 0.1))
     with pytest.raises(CannotFetch, match="acme/toy could not be fetched"):
         fetch(TOY, tmp_path, "", "main", "http://127.0.0.1:9")
+    get(hub, tmp_path)
+    assert present(TOY, tmp_path, COMMIT)
+    with pytest.raises(CannotFetch, match="acme/toy has no revision 'v2'"):
+        get(hub, tmp_path, revision="v2")
 
 
 def test_the_token_comes_from_the_secret_and_one_failure_does_not_stop_the_rest(

@@ -111,14 +111,9 @@ def test_an_installed_command_has_the_wheels_version_and_every_subcommand(instal
 
 
 @pytest.fixture
-def ports() -> tuple[int, ...]:
-    """The gateway's, then those of the services in the order in which one process gives them."""
-    return tuple(free_ports(len(APPS)))
-
-
-@pytest.fixture
-def served(installed: Installed, ports: tuple[int, ...]) -> Iterator[None]:
-    """`loreglass serve`, once it has said that it answers."""
+def ports(installed: Installed) -> Iterator[list[int]]:
+    """Of `loreglass serve`, which answers: the gateway's, then the services' in their order."""
+    ports = free_ports(len(APPS))
     settings = {"LOREGLASS_SERVICE_PORT": str(ports[1]), "LOREGLASS_LOG_LEVEL": "warning"}
     process = subprocess.Popen(
         installed.command("serve", "--port", str(ports[0])),
@@ -131,26 +126,24 @@ def served(installed: Installed, ports: tuple[int, ...]) -> Iterator[None]:
     try:
         line = process.stderr.readline()
         assert "Loreglass answers at" in line, line + process.stderr.read()
-        yield
+        yield ports
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(30)
         process.stderr.close()
 
 
-@pytest.mark.usefixtures("served")
 def test_an_installed_platform_indexes_a_page_and_answers_from_it(
-    installed: Installed, ports: tuple[int, ...], tmp_path: Path
+    installed: Installed, ports: list[int], tmp_path: Path
 ) -> None:
     (tmp_path / "lighthouse.html").write_text(PAGE)
     by_port = sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
-    (place,) = (place for place, app in enumerate(by_port) if app.name == "text_search")
+    place = [app.name for app in by_port].index("text_search")
     url = f"http://127.0.0.1:{ports[1] + place}"
     indexed = installed.run(*installed.command("index", "pages", str(tmp_path), "--text-search-url", url))
     assert indexed.returncode == 0, indexed.stdout + indexed.stderr
-    gateway = ("--gateway", f"http://127.0.0.1:{ports[0]}")
-    question = ("ask", "--json", *gateway, "When was the Halden lighthouse built?")
-    reply = installed.run(*installed.command(*question))
+    gateway, question = f"http://127.0.0.1:{ports[0]}", "When was the Halden lighthouse built?"
+    reply = installed.run(*installed.command("ask", "--json", "--gateway", gateway, question))
     assert "1874" in json.loads(reply.stdout)["answer"], reply.stdout + reply.stderr
     assert [path.name for path in installed.home.rglob("loreglass/loreglass/text_search/aliases.json")]
     assert not list(installed.site.rglob("aliases.json"))

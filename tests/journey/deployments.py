@@ -1,6 +1,5 @@
 """Ways to run the platform: in one process, or each app in its own process."""
 
-import os
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -11,17 +10,16 @@ from pathlib import Path
 
 import anyio
 import httpx
-from anyio.from_thread import start_blocking_portal
 
 from bench.ports import free_ports
 from bench.processes import until_ready
+from bench.settings import ROOT, environment
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
-from deploy.one_process import platform
+from deploy.one_process import started_platform
 from deploy.settings import PocketSettings
 from gateway.clients.services import Services
 
 SERVICES = tuple(Services.names())
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +68,8 @@ class OverHttp:
         urls, options = self.service_urls, IngestOptions()
         photos = anyio.run(ingest_photos, folder / "images.jsonl", urls["image_search"], options)
         pages = anyio.run(ingest_pages, folder / "pages.jsonl", urls["text_search"], options)
-        return (
-            Indexed(photos.indexed, photos.unchanged, len(photos.rejected)),
-            Indexed(pages.indexed, pages.unchanged, len(pages.rejected)),
-        )
+        first, second = (Indexed(it.indexed, it.unchanged, len(it.rejected)) for it in (photos, pages))
+        return first, second
 
     def get(self, name: str, path: str) -> tuple[int, str]:
         """See `Deployment`."""
@@ -91,8 +87,7 @@ class OneProcess(OverHttp):
 
     def start(self) -> None:
         """See `Deployment`."""
-        portal = self._running.enter_context(start_blocking_portal())
-        running = self._running.enter_context(portal.wrap_async_context_manager(platform(self._settings)))
+        running = self._running.enter_context(started_platform(self._settings))
         self.gateway_url, self.service_urls = running.gateway_url, running.service_urls
 
     def stop(self) -> None:
@@ -101,65 +96,80 @@ class OneProcess(OverHttp):
 
 
 class SeparateProcesses(OverHttp, Deployment):
-    """`python -m services.x` for each service and `python -m gateway`, connected by settings."""
+    """`python -m services.x` for each service and `python -m gateway`, connected by settings.
 
-    def __init__(self, data: Path) -> None:
-        self._data = data
-        self._ports = dict(zip((*SERVICES, "gateway"), free_ports(len(SERVICES) + 1), strict=True))
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.service_urls = {name: self._url(name) for name in SERVICES}
-        self.gateway_url = self._url("gateway")
+    `others`: further programs, by name. A program's log is in `folder`.
+    """
+
+    def __init__(self, folder: Path, others: Mapping[str, str] | None = None) -> None:
+        self.folder = folder
+        self._modules = (
+            {name: f"services.{name}" for name in SERVICES} | {"gateway": "gateway"} | (others or {})
+        )
+        self.ports = dict(zip(self._modules, free_ports(len(self._modules)), strict=True))
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.service_urls = {name: self.url_of(name) for name in SERVICES}
+        self.gateway_url = self.url_of("gateway")
 
     def start(self) -> None:
         """See `Deployment`."""
-        for name in self._ports:
-            self._launch(name)
-        for name in self._ports:
-            self._await(name)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name in self.ports:
+            self.launch(name)
+        for name in (*SERVICES, "gateway"):
+            self.until_ready(name)
 
     def stop(self) -> None:
         """See `Deployment`."""
-        for process in self._processes.values():
+        for process in self.processes.values():
             process.terminate()
-        for process in self._processes.values():
-            process.wait(30)
-        self._processes.clear()
+        for name in self.processes:
+            self.end(name)
+        self.processes.clear()
 
     @contextmanager
     def without(self, name: str) -> Iterator[None]:
         """See `Deployment`."""
-        self._processes[name].kill()
-        self._processes[name].wait(30)
+        self.processes[name].kill()
+        self.end(name)
         try:
             yield
         finally:
-            self._launch(name)
-            self._await(name)
+            self.launch(name)
+            self.until_ready(name)
 
-    def _launch(self, name: str) -> None:
-        module = name if name == "gateway" else f"services.{name}"
-        self._data.mkdir(parents=True, exist_ok=True)
-        with (self._data / f"{name}.log").open("ab") as log:
-            self._processes[name] = subprocess.Popen(
-                [sys.executable, "-m", module],
-                cwd=ROOT,
-                env={**os.environ, **self._environment(name)},
-                stdout=log,
-                stderr=log,
-            )
+    def launch(self, name: str, *before: str, **settings: str) -> None:
+        """Start one program, with the words of another command before it and with more settings."""
+        command = [*before, sys.executable, "-m", self._modules[name]]
+        variables = environment(self.settings_of(name) | settings)
+        with self._log(name).open("ab") as log:
+            self.processes[name] = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=log, stderr=log)
 
-    def _environment(self, name: str) -> dict[str, str]:
+    def end(self, name: str) -> None:
+        """Wait for its end; kill it if it does not come."""
+        process = self.processes[name]
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def settings_of(self, name: str) -> dict[str, str]:
+        """Its port, and where it finds what it needs."""
         prefix = f"LOREGLASS_{name.upper()}_"
-        own = {f"{prefix}PORT": str(self._ports[name]), "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}"}
+        own = {f"{prefix}PORT": str(self.ports[name])}
         if name == "gateway":
-            own |= {f"{prefix}{each.upper()}_URL": self._url(each) for each in SERVICES}
+            own |= {f"{prefix}{each.upper()}_URL": self.url_of(each) for each in SERVICES}
         elif name in ("image_search", "text_search"):
-            own[f"{prefix}DATA_DIR"] = str(self._data / name)
+            own[f"{prefix}DATA_DIR"] = str(self.folder / name)
         return own
 
-    def _await(self, name: str) -> None:
-        log = self._data / f"{name}.log"
-        until_ready(self._url(name), self._processes[name], path="/health/live", log=log)
+    def until_ready(self, name: str) -> None:
+        """Return when it is ready. Raises `RuntimeError` with the end of its log."""
+        until_ready(self.url_of(name), self.processes[name], log=self._log(name))
 
-    def _url(self, name: str) -> str:
-        return f"http://127.0.0.1:{self._ports[name]}"
+    def url_of(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.ports[name]}"
+
+    def _log(self, name: str) -> Path:
+        return self.folder / f"{name}.log"

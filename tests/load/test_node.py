@@ -26,48 +26,25 @@ from gateway.settings import GatewaySettings
 from tests.live import live, served
 from tests.unit.chassis.pictures import encoded
 
-PATIENCE_MS = 30_000
-
-
-def _jpeg() -> bytes:
-    return encoded(Image.new("RGB", (320, 240), (90, 120, 150)), "JPEG")
-
-
-PHOTO = _jpeg()
-
-
-def _deadline(ms: float = PATIENCE_MS) -> Deadline:
-    return Deadline.after_ms(ms)
+PHOTO = encoded(Image.new("RGB", (320, 240), (90, 120, 150)), "JPEG")
 
 
 @asynccontextmanager
-async def _node(pace: Pace | None = None) -> AsyncIterator[tuple[str, NodeApp]]:
-    node = NodeApp(pace or Pace())
+async def _node(pace: Pace) -> AsyncIterator[tuple[str, NodeApp]]:
+    node = NodeApp(pace)
     async with served(Starlette(routes=[Mount("", node)])) as url:  # type: ignore[arg-type]
         yield url, node
 
 
-@asynccontextmanager
-async def _services(pace: Pace | None = None) -> AsyncIterator[tuple[Services, NodeApp]]:
-    async with _node(pace) as (url, node), http_client() as http:
-        clients: dict[str, Any] = {name: ServiceClient(http, name, url) for name in Services.names()}
-        yield Services(**clients, photo_to=PhotoRecipients(domain_router=True, reranker=True)), node
-
-
-def _settings(url: str) -> GatewaySettings:
-    urls: dict[str, Any] = {f"{name}_url": url for name in (*SERVICES, VLM)}
-    return GatewaySettings(**urls, reasoning="vlm", vlm_model=MODEL, latencies="l40s")
-
-
 @pytest.mark.parametrize("route", list(Route))
 async def test_a_question_takes_its_route(route: Route) -> None:
-    async with _node() as (url, node), live(create_app(_settings(url))) as gateway:
-        reply = await gateway.post(
-            "/answer",
-            files={"image": ("photo.jpg", PHOTO, "image/jpeg")},
-            data={"question": QUESTIONS[route], "deadline_ms": "30000"},
-        )
-        ready = (await gateway.get("/health/ready")).json()
+    question = {"question": QUESTIONS[route], "deadline_ms": "30000"}
+    async with _node(Pace()) as (url, node):
+        urls: dict[str, Any] = {f"{name}_url": url for name in (*SERVICES, VLM)}
+        settings = GatewaySettings(**urls, reasoning="vlm", vlm_model=MODEL, latencies="l40s")
+        async with live(create_app(settings)) as gateway:
+            reply = await gateway.post("/answer", files={"image": PHOTO}, data=question)
+            ready = (await gateway.get("/health/ready")).json()
     assert reply.status_code == 200, reply.text
     answer = Answer.model_validate_json(reply.content)
     assert (answer.route, answer.reason, answer.degraded) == (route, Reason.ANSWERED, [])
@@ -79,36 +56,35 @@ async def test_a_question_takes_its_route(route: Route) -> None:
 
 async def test_work_takes_time_and_waits_for_a_worker() -> None:
     pace = Pace(services={"ocr": Time(fixed_ms=60_000, workers=1)})
-    async with _services(pace) as (services, node):
+    async with _node(pace) as (url, node), http_client() as http:
+        clients: dict[str, Any] = {name: ServiceClient(http, name, url) for name in Services.names()}
+        services = Services(**clients, photo_to=PhotoRecipients(domain_router=True, reranker=True))
         with pytest.raises(DeadlineExceeded):
-            await services.read_text(PHOTO, _deadline(200))
+            await services.read_text(PHOTO, Deadline.after_ms(200))
         while node.counts()["ocr"]["busy"]:  # the client closed its connection, which ends the work
-            await services.ready("ocr", _deadline())
+            await services.ready("ocr", Deadline.after_ms(30_000))
 
 
 class Sign(BaseModel):
     """A form."""
 
+    model_config = {"extra": "forbid"}
+
     reason: str
-    words: str | None
+    words: str
 
 
 SIGN = Sign(reason='Letters over a café door: "Zoë’s"', words="Zoë’s 茶")
 
 
-def client(url: str, key: str = "none") -> openai.AsyncOpenAI:
+def client(url: str) -> openai.AsyncOpenAI:
     """OpenAI's client, which neither waits nor tries again."""
-    return openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0)
+    return openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
 
 
 def ask(**more: Any) -> dict[str, Any]:
     """The arguments of a request."""
-    schema = {
-        "type": "object",
-        "properties": {"reason": {"type": "string"}, "words": {"type": ["string", "null"]}},
-        "required": ["reason", "words"],
-        "additionalProperties": False,
-    }
+    schema = Sign.model_json_schema()
     form = {"type": "json_schema", "json_schema": {"name": "sign", "schema": schema, "strict": True}}
     return {
         "model": "scripted-vlm",
@@ -119,9 +95,11 @@ def ask(**more: Any) -> dict[str, Any]:
     } | more
 
 
-async def test_a_whole_reply_parses() -> None:
+async def test_a_reply_parses_whole_and_as_a_stream() -> None:
+    options = {"stream": True, "stream_options": {"include_usage": True}, "logprobs": True}
     async with vlm_server({"sign": says(SIGN)}) as server, client(server.url) as caller:
         reply = await caller.chat.completions.create(**ask(logprobs=True, top_logprobs=2))
+        chunks = [chunk async for chunk in await caller.chat.completions.create(**ask(**options))]
     choice = reply.choices[0]
     assert Sign.model_validate_json(choice.message.content or "") == SIGN
     assert choice.finish_reason == "stop"
@@ -132,12 +110,6 @@ async def test_a_whole_reply_parses() -> None:
     spelled = b"".join(bytes(token.bytes or []) for token in tokens).decode()
     assert Sign.model_validate_json(spelled) == SIGN
     assert any("\ufffd" in token.token for token in tokens)  # some are parts of a character
-
-
-async def test_a_stream_parses() -> None:
-    options = {"stream": True, "stream_options": {"include_usage": True}, "logprobs": True}
-    async with vlm_server({"sign": says(SIGN)}) as server, client(server.url) as caller:
-        chunks = [chunk async for chunk in await caller.chat.completions.create(**ask(**options))]
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
     assert Sign.model_validate_json(text) == SIGN
     assert [c.choices[0].finish_reason for c in chunks if c.choices][-1] == "stop"

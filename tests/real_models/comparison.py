@@ -78,9 +78,8 @@ async def compare(
         for name in systems:
             recorder.take()
             if name == ALONE:
-                run = await _run_alone(
-                    dataset, folder / ALONE, proxy_url, started.service_urls["text_search"]
-                )
+                search_url = started.service_urls["text_search"]
+                run = await _run_alone(dataset, folder / ALONE, proxy_url, search_url)
             else:
                 async with connect(started.gateway_url) as gateway:
                     (run,) = await ask_several(dataset, folder, [name], asking, gateway, {})
@@ -117,13 +116,13 @@ async def _run_alone(dataset: Dataset, folder: Path, model_url: str, search_url:
                 record = unasked(conversation, place, 0)
                 if record.interaction_id not in done:
                     began = time.monotonic()
-                    answer = await ask_alone(http, model_url, search_url, record.question)
+                    answer = await _ask_alone(http, model_url, search_url, record.question)
                     ms = round((time.monotonic() - began) * 1000, 2)
                     store.add(record.model_copy(update={"answer": answer, "client_ms": ms}))
     return load_run(folder)
 
 
-async def ask_alone(http: httpx.AsyncClient, model_url: str, search_url: str, question: str) -> Answer:
+async def _ask_alone(http: httpx.AsyncClient, model_url: str, search_url: str, question: str) -> Answer:
     """Return the model's answer to one plain prompt with the best passages."""
     response = await http.post(f"{search_url}/v1/text-search", json={"queries": [question], "k": PASSAGES})
     passages = (f"{hit['title']}\n{hit['snippet']}" for hit in response.json()["hits"])

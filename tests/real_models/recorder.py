@@ -1,7 +1,6 @@
-"""A proxy in front of a model server that keeps every prompt with its reply and its cost."""
+"""A proxy in front of a model server that keeps every prompt with its cost."""
 
 import json
-import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,16 +15,11 @@ _CHAT = "/v1/chat/completions"
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One chat request and its reply. `cached_tokens`: of the prompt, what the server had in its cache."""
+    """One chat request. `cached_tokens`: of the prompt, what the server had in its cache."""
 
     messages: list[Any]
-    reply: str
-    status: int
-    seconds: float
-    first_word_s: float
     prompt_tokens: int = 0
     cached_tokens: int = 0
-    completion_tokens: int = 0
 
 
 @dataclass(slots=True)
@@ -59,25 +53,21 @@ class Recorder:
         return app
 
     async def _pass_on(self, http: httpx.AsyncClient, request: Request) -> StreamingResponse:
-        path, body, began = request.url.path, await request.body(), time.monotonic()
+        path, body = request.url.path, await request.body()
         url = f"{self.upstream.removesuffix('/v1')}{path}"
         sent = http.build_request(request.method, url, content=body, headers=_headers(request))
         response = await http.send(sent, stream=True)
 
         async def pieces() -> AsyncIterator[bytes]:
-            received, first_s = bytearray(), 0.0
+            received = bytearray()
             try:
                 async for piece in response.aiter_raw():
-                    first_s = first_s or time.monotonic() - began
                     received += piece
                     yield piece
             finally:
                 await response.aclose()
                 if path == _CHAT:
-                    seconds = time.monotonic() - began
-                    self.exchanges.append(
-                        _exchange(body, bytes(received), response.status_code, seconds, first_s)
-                    )
+                    self.exchanges.append(_exchange(body, bytes(received)))
 
         kind = response.headers.get("content-type", "application/json")
         return StreamingResponse(pieces(), response.status_code, media_type=kind)
@@ -87,24 +77,11 @@ def _headers(request: Request) -> dict[str, str]:
     return {name: value for name in ("content-type", "authorization") if (value := request.headers.get(name))}
 
 
-def _exchange(request: bytes, replied: bytes, status: int, seconds: float, first_word_s: float) -> Exchange:
-    text, usage = "", dict[str, Any]()
+def _exchange(request: bytes, replied: bytes) -> Exchange:
+    usage: Mapping[str, Any] = {}
     for line in replied.decode("utf-8", "replace").splitlines():
         data = line.removeprefix("data: ")
-        if not data.startswith("{"):
-            continue
-        body: Mapping[str, Any] = json.loads(data)
-        usage = body.get("usage") or usage
-        for choice in body.get("choices") or ():
-            text += (choice.get("delta") or choice.get("message") or {}).get("content") or ""
+        if data.startswith("{"):
+            usage = json.loads(data).get("usage") or usage
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    return Exchange(
-        messages=json.loads(request)["messages"],
-        reply=text,
-        status=status,
-        seconds=seconds,
-        first_word_s=first_word_s,
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        cached_tokens=cached,
-        completion_tokens=usage.get("completion_tokens") or 0,
-    )
+    return Exchange(json.loads(request)["messages"], usage.get("prompt_tokens") or 0, cached)

@@ -13,10 +13,11 @@ from chassis.telemetry.logs import configure_logging
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from loreglass_client import AsyncLoreglass
-from tests.posters import photo
 from tests.real_models.llama import CACHE, build_server, run, serving, tool_environment
+from tests.unit.chassis.pictures import encoded, scene
 
 QUESTIONS = ("What is this?", "Who made it?", "How old is it?")
+PHOTO = encoded(scene(320, 240), "JPEG")
 
 
 def main() -> None:
@@ -37,7 +38,7 @@ async def _ask(url: str) -> int:
         settings = PocketSettings(port=0, service_port=0, data_dir=Path(data), model=url, log_level="error")
         async with platform(settings) as running, AsyncLoreglass(running.gateway_url) as client:
             for question in QUESTIONS:
-                answer = await client.ask(question, photo(), deadline_ms=60_000)
+                answer = await client.ask(question, PHOTO, deadline_ms=60_000)
                 usage = answer.model_usage
                 sys.stderr.write(f"{question} {answer.answer} ({usage.calls} calls, {answer.degraded})\n")
                 count += bool(usage.prompt_tokens and usage.completion_tokens)

@@ -102,7 +102,9 @@ async def _flood(course: Course) -> None:
                 question = {"question": f"how high is tower {place}-{turn}?", "deadline_ms": 20_000}
                 began = time.monotonic()
                 try:
-                    status = (await client.post(f"{course.target.url}/answer", json=question)).status_code
+                    status = (
+                        await client.post(f"{course.target.gateway_url}/answer", json=question)
+                    ).status_code
                 except httpx.HTTPError:
                     status = 0
                 course.count(status, time.monotonic() - began)

@@ -50,11 +50,6 @@ def close(connections: list[Opened]) -> None:
         writer.close()
 
 
-def noise(size: int, seed: int = 1) -> bytes:
-    """Bytes that compress to nothing less."""
-    return random.Random(seed).randbytes(size)
-
-
 _MIB = 2**20
 _UPLOAD = int(19.65 * _MIB)
 """Less than a photo may have, and thirteen times that is nearly all of the disk."""
@@ -100,7 +95,8 @@ def _small_disk(target: Target) -> Iterator[None]:
 
 async def _uploads(course: Course) -> None:
     question = {"question": "what is this?", "deadline_ms": "8000"}
-    whole = course.post("/answer", data=question, files={"image": ("photo.jpg", noise(_UPLOAD + 50_000))})
+    noise = random.Random(1).randbytes(_UPLOAD + 50_000)
+    whole = course.post("/answer", data=question, files={"image": ("photo.jpg", noise)})
     held = await opened(course, 13, whole[:_UPLOAD])
     await asyncio.sleep(2)
     good = course.post("/answer", data=question, files={"image": ("photo.jpg", _large_photo(), "image/jpeg")})
@@ -109,7 +105,7 @@ async def _uploads(course: Course) -> None:
         if reply.status != 200:
             course.notes.append(f"a good photo of 2 MB: {reply.status}")
     close(held)
-    on_disk = course.target.watch.of("gateway").peak_file_mib
+    on_disk = course.target.watch.peak_file_mib
     course.notes.append(f"{len(held)} uploads were taken, {on_disk:.0f} MiB on disk")
 
 
