@@ -26,7 +26,7 @@ from gateway.state import (
 )
 from gateway.thresholds import RetrievalLimits, Thresholds
 from language.names import mentions
-from language.sentences import columns_of
+from language.sentences import columns_of, sentences
 
 MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
@@ -34,7 +34,6 @@ CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 _ENDLESS_WORD = re.compile(r"(\S{200})\S+")
 """Cut after 200 characters: it is no word, and slow to read."""
 _LINE_END = re.compile(r"\n+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])")
 
 
 def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
@@ -139,14 +138,14 @@ def prompt_tokens(evidence: Sequence[Evidence], most_chars: int) -> int:
 
 def chunk_text(text: str) -> list[str]:
     """Windows of whole sentences and rows, `CHUNK_WORDS` at most unless one is longer, overlapping."""
-    sentences = [
+    parts = [
         part
         for line in _LINE_END.split(text)
-        for part in ([line] if columns_of(line) else _SENTENCE_END.split(line))
+        for part in ([line] if columns_of(line) else [each.text for each in sentences(line)])
         if part.strip()
     ]
     chunks: list[list[str]] = []
-    for sentence in sentences:
+    for sentence in parts:
         if chunks and _words(chunks[-1]) + _words([sentence]) <= CHUNK_WORDS:
             chunks[-1].append(sentence)
         else:
@@ -154,17 +153,17 @@ def chunk_text(text: str) -> list[str]:
     return ["\n".join(chunk) if "\n" in text else " ".join(chunk) for chunk in chunks]
 
 
-def _words(sentences: Iterable[str]) -> int:
-    return sum(len(sentence.split()) for sentence in sentences)
+def _words(parts: Iterable[str]) -> int:
+    return sum(len(part.split()) for part in parts)
 
 
-def _tail(sentences: Sequence[str]) -> list[str]:
+def _tail(parts: Sequence[str]) -> list[str]:
     """Return the last sentences that fit the overlap."""
     last: list[str] = []
-    for sentence in reversed(sentences):
-        if _words([sentence, *last]) > OVERLAP_WORDS:
+    for part in reversed(parts):
+        if _words([part, *last]) > OVERLAP_WORDS:
             break
-        last.insert(0, sentence)
+        last.insert(0, part)
     return last
 
 
