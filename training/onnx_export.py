@@ -7,7 +7,7 @@ Activations stay float32: quantising them too costs answers. A sentence encoder 
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -29,17 +29,17 @@ _SMALL = 4_096
 """Numbers: tensors below this stay float32."""
 
 
-def export(model: nn.Module, outputs: Mapping[str, Mapping[int, str]], file: Path) -> None:
+def export(
+    model: nn.Module, inputs: Sequence[str], outputs: Mapping[str, Mapping[int, str]], file: Path
+) -> None:
     """Write the model in float32, for any number of windows of any length. `outputs`: their open axes."""
-    ids = torch.ones(2, 8, dtype=torch.int64)
-    inputs = {name: OPEN for name in ("ids", "types", "mask")}
     torch.onnx.export(
         model,
-        (ids, torch.zeros_like(ids), torch.ones_like(ids)),
+        tuple(torch.ones(2, 8, dtype=torch.int64) for _ in inputs),
         file,
         input_names=list(inputs),
         output_names=list(outputs),
-        dynamic_axes=inputs | dict(outputs),
+        dynamic_axes={name: OPEN for name in inputs} | dict(outputs),
         opset_version=OPSET,
         dynamo=False,
     )
@@ -86,11 +86,12 @@ def write_model(
     base: Path,
     out: Path,
     card: Mapping[str, object],
+    inputs: Sequence[str] = ("ids", "types", "mask"),
 ) -> None:
     """Write `model.onnx`, `tokenizer.json` and `model.json`, which is `card` with the hashes of both."""
     out.mkdir(parents=True, exist_ok=True)
     whole = out / "float32.onnx"
-    export(model, outputs, whole)
+    export(model, inputs, outputs, whole)
     quantise(whole, out / "model.onnx")
     whole.unlink()
     shutil.copyfile(base / "tokenizer.json", out / "tokenizer.json")

@@ -1,12 +1,12 @@
 """The small encoders that come with the platform, as ONNX on the CPU. A process has one of each.
 
 `CrossEncoder`: a question beside a passage, and where the passage answers it. MiniLM with six layers (Wang et
-al., 2020) and two heads, which `training/reader` fits; for reader, reranker and verifier. `SentenceEncoder`:
-all-MiniLM-L6-v2 (its model card), for searches and the domain router.
+al., 2020) and three heads, which `training/reader` fits; for reader, reranker and verifier.
+`SentenceEncoder`: all-MiniLM-L6-v2 (its model card), for searches and the domain router.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from onnxruntime import InferenceSession, SessionOptions
+from onnxruntime import InferenceSession, RunOptions, SessionOptions
 from tokenizers import Encoding, Tokenizer
 
 from chassis.models.cancellation import until_cancelled
@@ -25,8 +25,11 @@ CROSS_ENCODER = Path(__file__).with_name("weights") / "cross_encoder"
 SENTENCE_ENCODER = Path(__file__).with_name("weights") / "sentence_encoder"
 
 Model = TypeVar("Model")
-Tokens = tuple[tuple[int, ...], tuple[int, ...]]
-"""Ids and token type ids, of one length."""
+Tokens = Mapping[str, Sequence[int]]
+"""The model's inputs but "mask", of one length: "ids", "types", and what else it takes; without it, zeros."""
+
+Logits = NDArray[np.float32]
+"""[tokens, outputs]."""
 
 _THREADS = 2
 _BATCH_TOKENS = 4_096
@@ -47,6 +50,19 @@ class Reading:
 
     spans: NDArray[np.float32]
     answers: float
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """`sentence[start:end]` answers."""
+
+    sentence: str
+    start: int
+    end: int
+
+    def marks_of(self, window: Window) -> list[int]:
+        """Return 1 for the tokens of the answer, else 0."""
+        return [int(start < self.end and end > self.start) for start, end in window.offsets.tolist()]
 
 
 class CrossEncoder:
@@ -87,7 +103,8 @@ class CrossEncoder:
                 window.ids: self._cache[window.ids] for window in windows if window.ids in self._cache
             }
         new = {window.ids: window.kinds for window in windows if window.ids not in readings}
-        outputs = self._encoder.run(list(new.items()))
+        items = [{"ids": ids, "types": kinds} for ids, kinds in new.items()]
+        outputs = self._encoder.run(items, ("spans", "answers"))
         for ids, (spans, answers) in zip(new, outputs, strict=True):
             readings[ids] = Reading(spans[: len(ids)].T, float(answers))
         with self._lock:
@@ -95,6 +112,24 @@ class CrossEncoder:
             for oldest in list(self._cache)[: max(0, len(self._cache) - _CACHE_SIZE)]:
                 del self._cache[oldest]
         return [readings[window.ids] for window in windows]
+
+    def find_clauses(self, question: str, answers: Sequence[Marked]) -> list[tuple[Window, Logits]]:
+        """Return, for each sentence, its tokens and what the third head gives for them, [tokens, 66].
+
+        See `training.reader.clauses.ClauseHead`. Of a sentence of more than a window, the first window.
+        """
+        head = self._head(question)
+        windows = [
+            _window(place, self._pairs.encode(head, each.sentence)) for place, each in enumerate(answers)
+        ]
+        items = [
+            {"ids": window.ids, "types": window.kinds, "marks": each.marks_of(window)}
+            for window, each in zip(windows, answers, strict=True)
+        ]
+        outputs = self._encoder.run(items, ("clauses",))
+        return [
+            (window, logits[: len(window.ids)]) for window, (logits,) in zip(windows, outputs, strict=True)
+        ]
 
 
 def _window(passage: int, encoded: Encoding) -> Window:
@@ -118,7 +153,7 @@ class SentenceEncoder:
     def queries(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """Return a vector [size] of each text, in order. Raises `Abandoned` if the caller has left."""
         encoded = self._tokenizer.encode_batch(list(texts))
-        outputs = self._encoder.run([(tuple(each.ids), tuple(each.type_ids)) for each in encoded])
+        outputs = self._encoder.run([{"ids": each.ids, "types": each.type_ids} for each in encoded])
         return [vector / np.linalg.norm(vector) for (vector,) in outputs]
 
     passages = queries
@@ -138,6 +173,8 @@ class OnnxEncoder:
         options.add_session_config_entry("session.disable_quant_qdq", "1")
         options.enable_cpu_mem_arena = False  # it would keep what the largest batch needed
         self._session = InferenceSession(folder / "model.onnx", options, ["CPUExecutionProvider"])
+        self._options = RunOptions()
+        self._options.only_execute_path_to_fetches = True
 
     def tokenizer(self) -> Tokenizer:
         """Return a tokenizer that neither pads nor cuts; a "[SEP]" in a text is text, not a mark."""
@@ -147,19 +184,25 @@ class OnnxEncoder:
         loaded.encode_special_tokens = True
         return loaded
 
-    def run(self, items: Sequence[Tokens]) -> list[tuple[NDArray[np.float32], ...]]:
-        """Return the outputs of each item, in order. Raises `Abandoned` if the caller has left."""
+    def run(
+        self, items: Sequence[Tokens], names: Sequence[str] | None = None
+    ) -> list[tuple[NDArray[np.float32], ...]]:
+        """Return the outputs of each item, or those named. Raises `Abandoned` if the caller has left."""
         outputs: dict[int, tuple[NDArray[np.float32], ...]] = {}
-        for batch in until_cancelled(_batches([len(ids) for ids, _ in items])):
-            outputs |= zip(batch, self._pass([items[place] for place in batch]), strict=True)
+        for batch in until_cancelled(_batches([len(each["ids"]) for each in items])):
+            outputs |= zip(batch, self._pass([items[place] for place in batch], names), strict=True)
         return [outputs[place] for place in range(len(items))]
 
-    def _pass(self, items: Sequence[Tokens]) -> Iterator[tuple[NDArray[np.float32], ...]]:
-        inputs = np.zeros((3, len(items), max(len(ids) for ids, _ in items)), np.int64)
-        for row, (ids, types) in enumerate(items):
-            inputs[0, row, : len(ids)], inputs[1, row, : len(ids)], inputs[2, row, : len(ids)] = ids, types, 1
-        named: Any = {"ids": inputs[0], "types": inputs[1], "mask": inputs[2]}
-        return zip(*self._session.run(None, named), strict=True)
+    def _pass(
+        self, items: Sequence[Tokens], names: Sequence[str] | None
+    ) -> Iterator[tuple[NDArray[np.float32], ...]]:
+        shape = len(items), max(len(each["ids"]) for each in items)
+        inputs: Any = {each.name: np.zeros(shape, np.int64) for each in self._session.get_inputs()}
+        for row, tokens in enumerate(items):
+            for name, values in tokens.items():
+                inputs[name][row, : len(values)] = values
+            inputs["mask"][row, : len(tokens["ids"])] = 1
+        return zip(*self._session.run(names, inputs, self._options), strict=True)
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -18,6 +18,7 @@ from services.reader.engine import Passage
 from tests.models.tiny_bge import tiny_bge
 from training import cli, onnx_export
 from training import onnx_export as exported
+from training.reader.clauses import loss
 from training.reader.rows import Row, near_misses, read_rows
 from training.reader.tasks import read_tasks
 
@@ -56,6 +57,16 @@ def squad(folder: Path) -> Path:
     return path
 
 
+def clauses(folder: Path) -> Path:
+    """Two sentences: of one, its first half is said; of the other, nothing."""
+    path = folder / "clauses.jsonl"
+    sentence = "the tower is red and tall and the harbour is blue ."
+    entry = {"question": "what is red ?", "subject": "", "sentence": sentence, "answer": [4, 9]}
+    rows = (entry | {"clause": [0, 16]}, entry | {"answer": [34, 41], "clause": None})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
 def spans_of(model: CrossEncoder) -> Any:
     (reading,) = model.read(model.windows("what colour is it ?", ["the tower is red ."]))
     return reading.spans
@@ -65,7 +76,7 @@ def spans_of(model: CrossEncoder) -> Any:
 def test_a_reader_is_fitted_exported_calibrated_and_measured(tmp_path: Path) -> None:
     base, out, learnt, tuned = tiny_bge(tmp_path / "base"), tmp_path / "run", rows(tmp_path), squad(tmp_path)
     command = ["reader", str(learnt), "--base", str(base), "--out", str(out), "--epochs", "2"]
-    command += ["--tune", str(learnt), "--tune", str(tuned)]
+    command += ["--tune", str(learnt), "--tune", str(tuned), "--clauses", str(clauses(tmp_path))]
     result = CliRunner().invoke(cli.app, command)
     assert result.exit_code == 0, result.output
     assert "rows.jsonl" in result.output
@@ -80,6 +91,24 @@ def test_a_reader_is_fitted_exported_calibrated_and_measured(tmp_path: Path) -> 
     result = CliRunner().invoke(cli.app, [*again, *command[6:]])
     assert result.exit_code == 0, result.output
     assert np.array_equal(spans_of(CrossEncoder(tmp_path / "again/weights")), first)
+
+
+def test_the_loss_of_clauses_counts_those_that_hold_the_answer_and_none() -> None:
+    torch.manual_seed(1)
+    outputs, kinds = torch.randn(2, 8, 66), torch.tensor([[0, 0, 1, 1, 2, 2, 1, 0], [0, 0, 0, 2, 1, 1, 0, 0]])
+    clauses, possible = (
+        [(3, 5), (0, 0)],
+        [[(s, e) for s in (2, 3, 4) for e in (5, 6)], [(3, 3), (3, 4), (3, 5)]],
+    )
+    expected = 0.0
+    for row, places in zip(outputs, possible, strict=True):
+        scores = {
+            (s, e): float(row[s, 0] + row[e, 1] + row[s, 2:34] @ row[e, 34:] / 32**0.5)
+            for s, e in [*places, (0, 0)]
+        }
+        expected -= scores[clauses[possible.index(places)]] / 2
+        expected += float(torch.tensor(list(scores.values())).logsumexp(0)) / 2
+    assert float(loss(outputs, kinds, clauses)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_tasks_have_the_passages_that_are_read_and_answers_to_other_questions(tmp_path: Path) -> None:

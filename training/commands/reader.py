@@ -9,6 +9,7 @@ import typer
 from training.commands.train import require, says_why
 
 _WINDOW_TOKENS = 224
+_CLAUSES = Path(__file__).parents[1] / "reader/clauses.jsonl"
 
 Files = Annotated[
     list[Path],
@@ -40,6 +41,12 @@ def reader(
         float,
         typer.Option(min=0.0, max=1.0, help="share of --after in the exported weights, which are a mean"),
     ] = 0.0,
+    clauses: Annotated[
+        Path,
+        typer.Option(
+            exists=True, show_default=False, help="long sentences with the clause to say; else the project's"
+        ),
+    ] = _CLAUSES,
     name: Annotated[str, typer.Option(help="of the model")] = "loreglass-reader",
 ) -> None:
     """Fit the encoder, export it with int8 weights, calibrate it, and print how well it reads."""
@@ -49,7 +56,8 @@ def reader(
 
         from chassis.models.encoders import CrossEncoder
         from training.reader.calibrate import calibrate
-        from training.reader.export import write_reader
+        from training.reader.clauses import read_clauses
+        from training.reader.export import mean_of_runs, write_reader
         from training.reader.fit import SECOND_ROUND, Plan, fit
         from training.reader.measure import measure, show
         from training.reader.rows import read_rows, squad_rows
@@ -61,7 +69,8 @@ def reader(
         plan = replace(SECOND_ROUND if after else Plan(), epochs=epochs, seed=seed, bf16=bf16)
         fit(read_rows(files, titles), base, out, plan, after)
         weights = out / "weights"
-        write_reader(out, base, weights, name, _WINDOW_TOKENS, after, keep)
+        model, card = mean_of_runs(out, base, after, keep), {"name": name, "max_tokens": _WINDOW_TOKENS}
+        write_reader(model, base, weights, read_clauses(clauses), card)
         tasks = [read_tasks(file, limit, depth=5, seed=seed) for file in tune]
         calibrate(weights, [task for of_file in tasks for task in of_file])
         for file, of_file in zip(tune, tasks, strict=True):

@@ -22,6 +22,7 @@ from chassis.models.windows import question_text
 from evaluation.judging.text import says
 from services.reader.engine import Query
 from services.reader.engines.builtin import CrossEncoderModel
+from services.reader.engines.clauses import clause_finder
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, ReadingOptions, uncalibrated
 from services.verifier.engines import builtin as verifier
 from training.onnx_export import CARD
@@ -48,7 +49,8 @@ class Observation:
 
 def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Observation]:
     """Yield an observation for each task."""
-    reader = ExtractiveReader(CrossEncoderModel(model), options=ReadingOptions(curve=uncalibrated(_WIDE)))
+    options = ReadingOptions(curve=uncalibrated(_WIDE))
+    reader = ExtractiveReader(CrossEncoderModel(model), options=options, find_clauses=clause_finder(model))
     for task in tqdm(tasks, unit="question", mininterval=10):
         ranked = reader.rank(Query(task.question, task.subject), task.passages, _MOST_READ)
         candidates = tuple((list(vector), says(each.spoken, task.golds)) for each, vector in ranked)

@@ -1,20 +1,32 @@
 """Export a fitted reader as the folder that the cross-encoder's engines load."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from training.onnx_export import OPEN, write_model
-from training.reader.model import load_run, mean_weights
+from training.reader.clauses import ClauseRow, ReadingModel, fit_clauses
+from training.reader.model import CrossEncoder, load_run, mean_weights, tokenizer
 
 
-def write_reader(
-    run: Path, base: Path, out: Path, name: str, max_tokens: int, after: Path | None = None, keep: float = 0.0
-) -> None:
-    """Write the model of a run, with the tokenizer of its base.
+def mean_of_runs(run: Path, base: Path, after: Path | None = None, keep: float = 0.0) -> CrossEncoder:
+    """Return the model of a run.
 
     `keep`: share of the weights of the run that came before, `after` (Wortsman et al., 2022, WiSE-FT).
     """
-    outputs = {"spans": OPEN, "answers": {0: "windows"}}
     model = load_run(run, base)
     if after is not None:
         model.load_state_dict(mean_weights(model, load_run(after, base), keep))
-    write_model(model, outputs, base, out, {"name": name, "max_tokens": max_tokens})
+    return model
+
+
+def write_reader(
+    model: CrossEncoder, base: Path, out: Path, clauses: Sequence[ClauseRow], card: Mapping[str, object]
+) -> None:
+    """Write a model with the tokenizer of its base, and with a head for clauses that is fitted to it here.
+
+    `card`: "name", and "max_tokens" of a window.
+    """
+    tokens = tokenizer(base, int(str(card["max_tokens"])))
+    whole = ReadingModel(model, fit_clauses(model, clauses, tokens))
+    outputs = {"spans": OPEN, "answers": {0: "windows"}, "clauses": OPEN}
+    write_model(whole, outputs, base, out, card, ("ids", "types", "mask", "marks"))

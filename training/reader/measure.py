@@ -21,6 +21,7 @@ from chassis.models.encoders import CrossEncoder
 from evaluation.judging.text import says
 from services.reader.engine import Query
 from services.reader.engines.builtin import CrossEncoderModel
+from services.reader.engines.clauses import clause_finder
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, ReadingOptions
 from training.reader.tasks import ReadingTask, read_tasks
 
@@ -41,7 +42,8 @@ class Outcome:
 def measure(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Outcome]:
     """Yield the outcome of each question."""
     curve = LogisticCurve.from_json(model.card["reader"], FEATURES)
-    reader = ExtractiveReader(CrossEncoderModel(model), options=ReadingOptions(curve=curve))
+    options = ReadingOptions(curve=curve)
+    reader = ExtractiveReader(CrossEncoderModel(model), options=options, find_clauses=clause_finder(model))
     for task in tqdm(tasks, unit="question", mininterval=10):
         answers = reader.read(Query(task.question, task.subject), task.passages)
         said = answers[0].spoken if answers else ""

@@ -54,8 +54,13 @@ class CrossEncoder(nn.Module):  # type: ignore[misc]
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits [batch, tokens, 2] of start and end, and [batch] of whether the passage answers."""
-        hidden = self.encoder(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state
-        return self.span(hidden), self.answers(hidden[:, 0])[:, 0]
+        return self.heads(
+            self.encoder(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state
+        )
+
+    def heads(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what `forward` does, of the encoder's last states."""
+        return self.span(states), self.answers(states[:, 0])[:, 0]
 
 
 def passage_text(title: str, text: str) -> str:

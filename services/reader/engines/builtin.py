@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from chassis.calibration import LogisticCurve
 from chassis.models.encoders import CrossEncoder, Reading, shared_cross_encoder
 from chassis.models.windows import Window
+from services.reader.engines.clauses import clause_finder
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, Logits, ReadingOptions
 
 
@@ -34,4 +35,6 @@ def open_builtin() -> ExtractiveReader:
     """Return the reader of the model that came with the platform."""
     model = shared_cross_encoder()
     curve = LogisticCurve.from_json(model.card["reader"], FEATURES)
-    return ExtractiveReader(CrossEncoderModel(model), options=ReadingOptions(curve=curve))
+    return ExtractiveReader(
+        CrossEncoderModel(model), options=ReadingOptions(curve=curve), find_clauses=clause_finder(model)
+    )

@@ -24,7 +24,14 @@ from language.sentences import Sentence, sentences
 from language.words import content_stems
 from services.reader.engine import Answer, Passage, PassageKind, Query, Span
 from services.reader.engines.rows import say_cell, with_named_rows
-from services.reader.engines.spoken import MOST_SPOKEN, as_sentence, speak, speak_attribute
+from services.reader.engines.spoken import (
+    FindClauses,
+    as_sentence,
+    is_short,
+    speak,
+    speak_attribute,
+    speak_span,
+)
 
 Logits = NDArray[np.float32]
 """[2, tokens]: that the answer starts, and that it ends, at each token; at [CLS] that there is none."""
@@ -97,15 +104,20 @@ class ExtractiveModel(Protocol):
 
 
 class ExtractiveReader:
-    """`Reader` by a question-answering model; `forward` is its own or one shared with other callers."""
+    """`Reader` by a question-answering model; `forward` is its own or one shared with other callers.
+
+    `find_clauses` chooses what is said of long sentences; without it, only the words that answer are said.
+    """
 
     def __init__(
         self,
         model: ExtractiveModel,
         forward: Forward | None = None,
         options: ReadingOptions | None = None,
+        find_clauses: FindClauses | None = None,
     ) -> None:
         self._model = model
+        self._find_clauses = find_clauses
         self._forward = forward or model.forward
         self._options = options or ReadingOptions()
         self.name = model.name
@@ -131,7 +143,28 @@ class ExtractiveReader:
                 break
             if not any(_overlap(candidate, other) for _, other, _ in chosen):
                 chosen.append((probability, candidate, vector))
-        return [(_answer(query, passages, each, probability), vector) for probability, each, vector in chosen]
+        spoken = self._speak(query, passages, [each for _, each, _ in chosen])
+        return [
+            (Answer(each.passage, Span(each.start, each.end), each.sentence, words, probability), vector)
+            for (probability, each, vector), words in zip(chosen, spoken, strict=True)
+        ]
+
+    def _speak(
+        self, query: Query, passages: Sequence[Passage], candidates: Sequence[_Candidate]
+    ) -> list[str]:
+        """Return what to say for each; the clauses of long sentences are found together."""
+        spoken = [_spoken(query, passages[each.passage], each) for each in candidates]
+        long = [place for place, words in enumerate(spoken) if words is None]
+        parts = [_quoted(passages, candidates[place]) for place in long]
+        clauses: Sequence[Span | None] = [None] * len(parts)
+        if self._find_clauses is not None and parts:
+            clauses = self._find_clauses(question_text(query.question, query.subject), parts)
+        for place, (sentence, span), clause in zip(long, parts, clauses, strict=True):
+            answer = sentence[span.start : span.end]
+            words = speak(sentence[clause.start : clause.end], answer, query.subject) if clause else None
+            about = query.subject or passages[candidates[place].passage].title
+            spoken[place] = words or speak_span(answer, about)
+        return [words for words in spoken if words is not None]
 
     def _find_candidates(self, query: Query, passages: Sequence[Passage]) -> list[_Candidate]:
         question = question_text(query.question, query.subject)
@@ -210,26 +243,23 @@ def _word_shares(query: Query, passages: Sequence[Passage], candidates: Sequence
     return [shares[each.passage, each.sentence] for each in candidates]
 
 
-def _answer(query: Query, passages: Sequence[Passage], candidate: _Candidate, probability: float) -> Answer:
-    passage = passages[candidate.passage]
+def _quoted(passages: Sequence[Passage], candidate: _Candidate) -> tuple[str, Span]:
+    """Return the sentence of a candidate, and the place of its answer in it."""
+    start, end = candidate.sentence.start, candidate.sentence.end
+    sentence = passages[candidate.passage].text[start:end]
+    return sentence, Span(candidate.start - start, candidate.end - start)
+
+
+def _spoken(query: Query, passage: Passage, candidate: _Candidate) -> str | None:
+    """Return what to say: an attribute, a cell of a table or the sentence; None if that is too long."""
     sentence = passage.text[candidate.sentence.start : candidate.sentence.end]
     span = passage.text[candidate.start : candidate.end]
-    return Answer(
-        passage=candidate.passage,
-        span=Span(candidate.start, candidate.end),
-        sentence=candidate.sentence,
-        spoken=_spoken(sentence, span, candidate.end - candidate.sentence.start, query.subject, passage),
-        probability=probability,
-    )
-
-
-def _spoken(sentence: str, span: str, end: int, subject: str | None, passage: Passage) -> str:
     if passage.kind is PassageKind.ATTRIBUTE:
         return speak_attribute(sentence, span, passage.title)
-    cell = say_cell(sentence, end)
-    if cell and len(cell.split()) <= MOST_SPOKEN:
+    cell = say_cell(sentence, candidate.end - candidate.sentence.start)
+    if cell and is_short(cell):
         return as_sentence(cell)
-    return speak(sentence, span, subject, passage.title)
+    return speak(sentence, span, query.subject)
 
 
 def heading(passage: Passage) -> str:
