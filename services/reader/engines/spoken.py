@@ -42,7 +42,7 @@ def speak(sentence: str, span: str, subject: str | None) -> str | None:
 
 def speak_span(span: str, about: str) -> str:
     """Return the words that answer, with what they are about."""
-    plain = _plain(span)
+    plain = _plain(span) or span
     return as_sentence(f"{about}: {plain}" if about and is_short(f"{about} {plain}") else plain)
 
 

@@ -91,6 +91,7 @@ def test_an_answer_in_a_hostile_sentence_is_spoken(filling: str) -> None:
 def test_a_span_is_said_with_what_it_is_about() -> None:
     assert speak_span("1731 ", "The mill") == "The mill: 1731."
     assert speak_span("in 1731", "") == "In 1731."
+    assert speak_span(",", "") == ","
     assert speak_span("1731", "mill " * 25) == "1731."
 
 
