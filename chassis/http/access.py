@@ -58,7 +58,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """What an app may ask about the caller of a request before it reads the body.
+    """How an app treats the caller of a request, before it reads the body.
 
     `check`: raises the error that refuses the request. `tenant_of`: the tenant; empty without a valid key.
     `sees_tenants`: whether metrics for this caller may name tenants. `upload_share`: of the room for bodies,

@@ -19,17 +19,14 @@ from onnxruntime import InferenceSession, RunOptions, SessionOptions
 from tokenizers import Encoding, Tokenizer
 
 from chassis.models.cancellation import until_cancelled
-from chassis.models.windows import Window
+from chassis.models.windows import SentenceAnswer, Window
 
 CROSS_ENCODER = Path(__file__).with_name("weights") / "cross_encoder"
 SENTENCE_ENCODER = Path(__file__).with_name("weights") / "sentence_encoder"
 
 Model = TypeVar("Model")
 Tokens = Mapping[str, Sequence[int]]
-"""The model's inputs but "mask", of one length: "ids", "types", and what else it takes; without it, zeros."""
-
-Logits = NDArray[np.float32]
-"""[tokens, outputs]."""
+"""Inputs of the model by name, of one length, without "mask"; an input that is missing is all zeros."""
 
 _THREADS = 2
 _BATCH_TOKENS = 4_096
@@ -50,19 +47,6 @@ class Reading:
 
     spans: NDArray[np.float32]
     answers: float
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """`sentence[start:end]` answers."""
-
-    sentence: str
-    start: int
-    end: int
-
-    def marks_of(self, window: Window) -> list[int]:
-        """Return 1 for the tokens of the answer, else 0."""
-        return [int(start < self.end and end > self.start) for start, end in window.offsets.tolist()]
 
 
 class CrossEncoder:
@@ -113,23 +97,30 @@ class CrossEncoder:
                 del self._cache[oldest]
         return [readings[window.ids] for window in windows]
 
-    def find_clauses(self, question: str, answers: Sequence[Marked]) -> list[tuple[Window, Logits]]:
+    def read_clauses(
+        self, question: str, answers: Sequence[SentenceAnswer]
+    ) -> list[tuple[Window, NDArray[np.float32]]]:
         """Return, for each sentence, its tokens and what the third head gives for them, [tokens, 66].
 
-        See `training.reader.clauses.ClauseHead`. Of a sentence of more than a window, the first window.
+        See `training.reader.clauses.ClauseHead`. Of a long sentence, the first window.
         """
         head = self._head(question)
         windows = [
             _window(place, self._pairs.encode(head, each.sentence)) for place, each in enumerate(answers)
         ]
         items = [
-            {"ids": window.ids, "types": window.kinds, "marks": each.marks_of(window)}
+            {"ids": window.ids, "types": window.kinds, "marks": _marks(window, each)}
             for window, each in zip(windows, answers, strict=True)
         ]
         outputs = self._encoder.run(items, ("clauses",))
         return [
-            (window, logits[: len(window.ids)]) for window, (logits,) in zip(windows, outputs, strict=True)
+            (window, values[: len(window.ids)]) for window, (values,) in zip(windows, outputs, strict=True)
         ]
+
+
+def _marks(window: Window, answer: SentenceAnswer) -> list[int]:
+    """Return 1 for the tokens of the answer, else 0."""
+    return [int(start < answer.end and end > answer.start) for start, end in window.offsets.tolist()]
 
 
 def _window(passage: int, encoded: Encoding) -> Window:
@@ -187,7 +178,7 @@ class OnnxEncoder:
     def run(
         self, items: Sequence[Tokens], names: Sequence[str] | None = None
     ) -> list[tuple[NDArray[np.float32], ...]]:
-        """Return the outputs of each item, or those named. Raises `Abandoned` if the caller has left."""
+        """Return the outputs of each item, all or the named. Raises `Abandoned` if the caller has left."""
         outputs: dict[int, tuple[NDArray[np.float32], ...]] = {}
         for batch in until_cancelled(_batches([len(each["ids"]) for each in items])):
             outputs |= zip(batch, self._pass([items[place] for place in batch], names), strict=True)

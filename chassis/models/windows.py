@@ -21,6 +21,20 @@ class Window:
     null: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class SentenceAnswer:
+    """A sentence, and the words in it that answer a question: `sentence[start:end]`."""
+
+    sentence: str
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The words that answer."""
+        return self.sentence[self.start : self.end]
+
+
 def question_text(question: str, subject: str | None) -> str:
     """Return the question with the name of the thing it is about, unless it says the name itself."""
     return question if not subject or subject.casefold() in question.casefold() else f"{subject}: {question}"

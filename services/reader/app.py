@@ -37,7 +37,7 @@ def open_engine(settings: ReaderSettings, resources: EngineResources) -> Reader:
 
 def _open_extractive(settings: ReaderSettings, resources: EngineResources) -> Reader:
     from chassis.models.encoders import shared_cross_encoder
-    from services.reader.engines.clauses import clause_finder
+    from services.reader.engines.clauses import find_clauses
     from services.reader.engines.extractive import ExtractiveReader, ReadingOptions, uncalibrated
     from services.reader.engines.windows import DEFAULT_MODEL, QuestionAnsweringModel
 
@@ -45,4 +45,4 @@ def _open_extractive(settings: ReaderSettings, resources: EngineResources) -> Re
     model = QuestionAnsweringModel.from_pretrained(settings.model or DEFAULT_MODEL, accelerator)
     forward = resources.batch(model.forward, settings.batch_limits, "windows")
     options = ReadingOptions(curve=uncalibrated(settings.temperature))
-    return ExtractiveReader(model, forward, options, clause_finder(shared_cross_encoder()))
+    return ExtractiveReader(model, forward, options, partial(find_clauses, shared_cross_encoder()))

@@ -56,10 +56,11 @@ def reader(
 
         from chassis.models.encoders import CrossEncoder
         from training.reader.calibrate import calibrate
-        from training.reader.clauses import read_clauses
+        from training.reader.clauses import fit_clauses, read_clauses
         from training.reader.export import mean_of_runs, write_reader
         from training.reader.fit import SECOND_ROUND, Plan, fit
         from training.reader.measure import measure, show
+        from training.reader.model import tokenizer
         from training.reader.rows import read_rows, squad_rows
         from training.reader.tasks import read_tasks
 
@@ -69,8 +70,9 @@ def reader(
         plan = replace(SECOND_ROUND if after else Plan(), epochs=epochs, seed=seed, bf16=bf16)
         fit(read_rows(files, titles), base, out, plan, after)
         weights = out / "weights"
-        model, card = mean_of_runs(out, base, after, keep), {"name": name, "max_tokens": _WINDOW_TOKENS}
-        write_reader(model, base, weights, read_clauses(clauses), card)
+        model = mean_of_runs(out, base, after, keep)
+        head = fit_clauses(model, read_clauses(clauses), tokenizer(base, _WINDOW_TOKENS), seed)
+        write_reader(model, head, base, weights, name, _WINDOW_TOKENS)
         tasks = [read_tasks(file, limit, depth=5, seed=seed) for file in tune]
         calibrate(weights, [task for of_file in tasks for task in of_file])
         for file, of_file in zip(tune, tasks, strict=True):

@@ -21,9 +21,8 @@ from chassis.models.encoders import CrossEncoder
 from chassis.models.windows import question_text
 from evaluation.judging.text import says
 from services.reader.engine import Query
-from services.reader.engines.builtin import CrossEncoderModel
-from services.reader.engines.clauses import clause_finder
-from services.reader.engines.extractive import FEATURES, ExtractiveReader, ReadingOptions, uncalibrated
+from services.reader.engines.builtin import reader_of
+from services.reader.engines.extractive import FEATURES, uncalibrated
 from services.verifier.engines import builtin as verifier
 from training.onnx_export import CARD
 from training.reader.tasks import ReadingTask, find_passage
@@ -49,8 +48,7 @@ class Observation:
 
 def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Observation]:
     """Yield an observation for each task."""
-    options = ReadingOptions(curve=uncalibrated(_WIDE))
-    reader = ExtractiveReader(CrossEncoderModel(model), options=options, find_clauses=clause_finder(model))
+    reader = reader_of(model, uncalibrated(_WIDE))
     for task in tqdm(tasks, unit="question", mininterval=10):
         ranked = reader.rank(Query(task.question, task.subject), task.passages, _MOST_READ)
         candidates = tuple((list(vector), says(each.spoken, task.golds)) for each, vector in ranked)

@@ -19,10 +19,10 @@ from tqdm import tqdm
 
 from chassis.models.windows import question_text
 from training.reader.fit import rate_at
-from training.reader.model import CrossEncoder
+from training.reader.model import CrossEncoder, tokens_of
 from training.reader.rows import SpanPlace
 
-_BATCH = 32
+_EPOCHS, _BATCH = 8, 32
 _RATE = 7e-4
 _SIZE, _LAYERS, _HEADS, _RANK = 192, 2, 4, 32
 
@@ -94,7 +94,7 @@ class _Layer(nn.Module):  # type: ignore[misc]
 
 
 class ClauseHead(nn.Module):  # type: ignore[misc]
-    """`forward` takes the layers [batch, layers, tokens, hidden], marks and mask [batch, tokens]."""
+    """`forward` takes the layers [batch, layers, tokens, hidden], kinds and mask [batch, tokens]."""
 
     def __init__(self, layers: int, hidden: int) -> None:
         super().__init__()
@@ -143,25 +143,14 @@ def layers_of(model: CrossEncoder, ids: Tensor, types: Tensor, mask: Tensor) -> 
 def clause_example(row: ClauseRow, tokens: Tokenizer) -> ClauseExample | None:
     """Return a row as tokens; None if the sentence is too long for its answer or clause to be read."""
     encoded = tokens.encode(row.question, row.sentence)
-    sentence = [place for place, kind in enumerate(encoded.sequence_ids) if kind == 1]
-
-    def inside(part: SpanPlace) -> list[int]:
-        return [each for each in sentence if _overlaps(encoded.offsets[each], part)]
-
-    answer, clause = inside(row.answer), inside(row.clause) if row.clause else [0]
-    if not answer or not clause:
+    answer = tokens_of(row.answer, encoded)
+    clause = tokens_of(row.clause, encoded) if row.clause else (0, 0)
+    if answer is None or clause is None:
         return None
-    ids, types = torch.tensor(encoded.ids), torch.tensor(encoded.type_ids)
-    return ClauseExample(ids, types, (answer[0], answer[-1]), (clause[0], clause[-1]))
+    return ClauseExample(torch.tensor(encoded.ids), torch.tensor(encoded.type_ids), answer, clause)
 
 
-def _overlaps(token: SpanPlace, part: SpanPlace) -> bool:
-    return token[0] < part[1] and token[1] > part[0]
-
-
-def fit_clauses(
-    model: CrossEncoder, rows: Sequence[ClauseRow], tokens: Tokenizer, epochs: int = 8, seed: int = 1
-) -> ClauseHead:
+def fit_clauses(model: CrossEncoder, rows: Sequence[ClauseRow], tokens: Tokenizer, seed: int) -> ClauseHead:
     """Train a head on the encoder of `model`, whose layers are computed once: about 0.4 MB a row."""
     torch.manual_seed(seed)
     draw = random.Random(seed)
@@ -173,11 +162,11 @@ def fit_clauses(
         ]
     head = ClauseHead(layers[0].shape[0], layers[0].shape[2])
     optimizer = torch.optim.AdamW(head.parameters(), lr=_RATE, weight_decay=0.02)
-    steps = epochs * -(-len(examples) // _BATCH)
+    steps = _EPOCHS * -(-len(examples) // _BATCH)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, steps))
     head.train()
     lengths = [len(each.ids) for each in examples]
-    for batch in tqdm(_batches(lengths, epochs, draw), total=steps, unit="step", mininterval=10):
+    for batch in tqdm(_batches(lengths, draw), total=steps, unit="step", mininterval=10):
         chosen = [examples[place] for place in batch]
         states = nn.utils.rnn.pad_sequence([layers[place].float().transpose(0, 1) for place in batch], True)
         kinds = nn.utils.rnn.pad_sequence([each.kinds(draw) for each in chosen], True)
@@ -206,9 +195,9 @@ def loss(outputs: Tensor, kinds: Tensor, clauses: Sequence[tuple[int, int]]) -> 
     return -likelihoods[rows, places[:, 0] * kinds.shape[1] + places[:, 1]].mean()
 
 
-def _batches(lengths: Sequence[int], epochs: int, draw: random.Random) -> Iterator[list[int]]:
+def _batches(lengths: Sequence[int], draw: random.Random) -> Iterator[list[int]]:
     """Yield the places of examples of like length."""
-    for _ in range(epochs):
+    for _ in range(_EPOCHS):
         order = sorted(range(len(lengths)), key=lambda place: lengths[place] * (1 + draw.random() / 4))
         batches = [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]
         yield from draw.sample(batches, len(batches))

@@ -1,11 +1,10 @@
 """Export a fitted reader as the folder that the cross-encoder's engines load."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from training.onnx_export import OPEN, write_model
-from training.reader.clauses import ClauseRow, ReadingModel, fit_clauses
-from training.reader.model import CrossEncoder, load_run, mean_weights, tokenizer
+from training.reader.clauses import ClauseHead, ReadingModel
+from training.reader.model import CrossEncoder, load_run, mean_weights
 
 
 def mean_of_runs(run: Path, base: Path, after: Path | None = None, keep: float = 0.0) -> CrossEncoder:
@@ -20,13 +19,9 @@ def mean_of_runs(run: Path, base: Path, after: Path | None = None, keep: float =
 
 
 def write_reader(
-    model: CrossEncoder, base: Path, out: Path, clauses: Sequence[ClauseRow], card: Mapping[str, object]
+    model: CrossEncoder, head: ClauseHead, base: Path, out: Path, name: str, tokens: int
 ) -> None:
-    """Write a model with the tokenizer of its base, and with a head for clauses that is fitted to it here.
-
-    `card`: "name", and "max_tokens" of a window.
-    """
-    tokens = tokenizer(base, int(str(card["max_tokens"])))
-    whole = ReadingModel(model, fit_clauses(model, clauses, tokens))
+    """Write a model with the tokenizer of its base. `tokens`: of a window."""
     outputs = {"spans": OPEN, "answers": {0: "windows"}, "clauses": OPEN}
-    write_model(whole, outputs, base, out, card, ("ids", "types", "mask", "marks"))
+    card = {"name": name, "max_tokens": tokens}
+    write_model(ReadingModel(model, head), outputs, base, out, card, ("ids", "types", "mask", "marks"))

@@ -20,9 +20,8 @@ from chassis.calibration import LogisticCurve
 from chassis.models.encoders import CrossEncoder
 from evaluation.judging.text import says
 from services.reader.engine import Query
-from services.reader.engines.builtin import CrossEncoderModel
-from services.reader.engines.clauses import clause_finder
-from services.reader.engines.extractive import FEATURES, ExtractiveReader, ReadingOptions
+from services.reader.engines.builtin import reader_of
+from services.reader.engines.extractive import FEATURES
 from training.reader.tasks import ReadingTask, read_tasks
 
 LEAST = (0.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
@@ -42,8 +41,7 @@ class Outcome:
 def measure(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Outcome]:
     """Yield the outcome of each question."""
     curve = LogisticCurve.from_json(model.card["reader"], FEATURES)
-    options = ReadingOptions(curve=curve)
-    reader = ExtractiveReader(CrossEncoderModel(model), options=options, find_clauses=clause_finder(model))
+    reader = reader_of(model, curve)
     for task in tqdm(tasks, unit="question", mininterval=10):
         answers = reader.read(Query(task.question, task.subject), task.passages)
         said = answers[0].spoken if answers else ""

@@ -83,20 +83,23 @@ def example(row: Row, tokens: Tokenizer, titled: bool) -> Example | None:
     skip = len(passage_text(title, row.passage)) - len(row.passage)
     ids, types = np.array(encoded.ids, np.int64), np.array(encoded.type_ids, np.int64)
     if row.spans:
-        found = [place for place in (_tokens_of(span, encoded, skip) for span in row.spans) if place]
+        found = [place for place in (tokens_of(span, encoded, skip) for span in row.spans) if place]
         if not found:
             return None
         starts, ends = zip(*found, strict=True)
         return Example(ids, types, starts, ends, True, True)
     if row.sentence is not None:
-        place = _tokens_of(row.sentence, encoded, skip)
+        place = tokens_of(row.sentence, encoded, skip)
         inside = tuple(range(place[0], place[1] + 1)) if place else ()
         return Example(ids, types, inside, inside, False, True) if inside else None
     return Example(ids, types, (0,), (0,), True, False)
 
 
-def _tokens_of(span: SpanPlace, encoded: Encoding, skip: int) -> tuple[int, int] | None:
-    """Return the first and last token of a span of the passage."""
+def tokens_of(span: SpanPlace, encoded: Encoding, skip: int = 0) -> tuple[int, int] | None:
+    """Return the first and last token of a span of the passage; None if truncation cut it.
+
+    `skip`: characters before the passage.
+    """
     start, end = span[0] + skip, span[1] + skip
     inside = [
         place

@@ -1,11 +1,12 @@
 """Reads with the project's own cross-encoder, whose second head tells whether the passage answers at all."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from chassis.calibration import LogisticCurve
 from chassis.models.encoders import CrossEncoder, Reading, shared_cross_encoder
 from chassis.models.windows import Window
-from services.reader.engines.clauses import clause_finder
+from services.reader.engines.clauses import find_clauses
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, Logits, ReadingOptions
 
 
@@ -31,10 +32,13 @@ def _weigh(reading: Reading) -> Logits:
     return spans
 
 
+def reader_of(model: CrossEncoder, curve: LogisticCurve) -> ExtractiveReader:
+    """Return the reader of a model, whose probabilities are those of `curve`."""
+    options = ReadingOptions(curve=curve)
+    return ExtractiveReader(CrossEncoderModel(model), None, options, partial(find_clauses, model))
+
+
 def open_builtin() -> ExtractiveReader:
     """Return the reader of the model that came with the platform."""
     model = shared_cross_encoder()
-    curve = LogisticCurve.from_json(model.card["reader"], FEATURES)
-    return ExtractiveReader(
-        CrossEncoderModel(model), options=ReadingOptions(curve=curve), find_clauses=clause_finder(model)
-    )
+    return reader_of(model, LogisticCurve.from_json(model.card["reader"], FEATURES))

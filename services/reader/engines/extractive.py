@@ -19,24 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chassis.calibration import LogisticCurve
-from chassis.models.windows import Window, question_text
+from chassis.models.windows import SentenceAnswer, Window, question_text
 from language.sentences import Sentence, sentences
 from language.words import content_stems
 from services.reader.engine import Answer, Passage, PassageKind, Query, Span
 from services.reader.engines.rows import say_cell, with_named_rows
-from services.reader.engines.spoken import (
-    FindClauses,
-    as_sentence,
-    is_short,
-    speak,
-    speak_attribute,
-    speak_span,
-)
+from services.reader.engines.spoken import as_sentence, is_short, speak, speak_attribute, speak_span
 
 Logits = NDArray[np.float32]
 """[2, tokens]: that the answer starts, and that it ends, at each token; at [CLS] that there is none."""
 
 Forward = Callable[[Sequence[Window]], Sequence[Logits]]
+
+FindClauses = Callable[[str, Sequence[SentenceAnswer]], Sequence[SentenceAnswer | None]]
+"""Takes a question and long sentences; returns the clause of each that may be said, if there is one."""
 
 _NEGLIGIBLE = 0.01
 """Below this probability a span is not worth sending: no caller answers at one in a hundred."""
@@ -106,7 +102,7 @@ class ExtractiveModel(Protocol):
 class ExtractiveReader:
     """`Reader` by a question-answering model; `forward` is its own or one shared with other callers.
 
-    `find_clauses` chooses what is said of long sentences; without it, only the words that answer are said.
+    `find_clauses` chooses what is said of long sentences; by default, only the words that answer.
     """
 
     def __init__(
@@ -114,7 +110,7 @@ class ExtractiveReader:
         model: ExtractiveModel,
         forward: Forward | None = None,
         options: ReadingOptions | None = None,
-        find_clauses: FindClauses | None = None,
+        find_clauses: FindClauses = lambda _, answers: [None] * len(answers),
     ) -> None:
         self._model = model
         self._find_clauses = find_clauses
@@ -153,18 +149,16 @@ class ExtractiveReader:
         self, query: Query, passages: Sequence[Passage], candidates: Sequence[_Candidate]
     ) -> list[str]:
         """Return what to say for each; the clauses of long sentences are found together."""
-        spoken = [_spoken(query, passages[each.passage], each) for each in candidates]
-        long = [place for place, words in enumerate(spoken) if words is None]
-        parts = [_quoted(passages, candidates[place]) for place in long]
-        clauses: Sequence[Span | None] = [None] * len(parts)
-        if self._find_clauses is not None and parts:
-            clauses = self._find_clauses(question_text(query.question, query.subject), parts)
-        for place, (sentence, span), clause in zip(long, parts, clauses, strict=True):
-            answer = sentence[span.start : span.end]
-            words = speak(sentence[clause.start : clause.end], answer, query.subject) if clause else None
-            about = query.subject or passages[candidates[place].passage].title
-            spoken[place] = words or speak_span(answer, about)
-        return [words for words in spoken if words is not None]
+        answers = [_sentence_answer(passages, each) for each in candidates]
+        pairs = [(passages[each.passage], answer) for each, answer in zip(candidates, answers, strict=True)]
+        whole = [_speak_whole(query, *pair) for pair in pairs]
+        long = [answer for answer, words in zip(answers, whole, strict=True) if words is None]
+        question = question_text(query.question, query.subject)
+        clauses = iter(self._find_clauses(question, long) if long else ())
+        return [
+            words or _speak_part(query, *pair, next(clauses))
+            for words, pair in zip(whole, pairs, strict=True)
+        ]
 
     def _find_candidates(self, query: Query, passages: Sequence[Passage]) -> list[_Candidate]:
         question = question_text(query.question, query.subject)
@@ -243,23 +237,24 @@ def _word_shares(query: Query, passages: Sequence[Passage], candidates: Sequence
     return [shares[each.passage, each.sentence] for each in candidates]
 
 
-def _quoted(passages: Sequence[Passage], candidate: _Candidate) -> tuple[str, Span]:
-    """Return the sentence of a candidate, and the place of its answer in it."""
+def _sentence_answer(passages: Sequence[Passage], candidate: _Candidate) -> SentenceAnswer:
     start, end = candidate.sentence.start, candidate.sentence.end
     sentence = passages[candidate.passage].text[start:end]
-    return sentence, Span(candidate.start - start, candidate.end - start)
+    return SentenceAnswer(sentence, candidate.start - start, candidate.end - start)
 
 
-def _spoken(query: Query, passage: Passage, candidate: _Candidate) -> str | None:
+def _speak_whole(query: Query, passage: Passage, answer: SentenceAnswer) -> str | None:
     """Return what to say: an attribute, a cell of a table or the sentence; None if that is too long."""
-    sentence = passage.text[candidate.sentence.start : candidate.sentence.end]
-    span = passage.text[candidate.start : candidate.end]
     if passage.kind is PassageKind.ATTRIBUTE:
-        return speak_attribute(sentence, span, passage.title)
-    cell = say_cell(sentence, candidate.end - candidate.sentence.start)
-    if cell and is_short(cell):
-        return as_sentence(cell)
-    return speak(sentence, span, query.subject)
+        return speak_attribute(answer.sentence, answer.text, passage.title)
+    cell = say_cell(answer.sentence, answer.end)
+    return as_sentence(cell) if cell and is_short(cell) else speak(answer, query.subject)
+
+
+def _speak_part(query: Query, passage: Passage, answer: SentenceAnswer, clause: SentenceAnswer | None) -> str:
+    """Return what to say of a long sentence: its clause, else the words that answer."""
+    words = speak(clause, query.subject) if clause else None
+    return words or speak_span(answer.text, query.subject or passage.title)
 
 
 def heading(passage: Passage) -> str:

@@ -1,15 +1,11 @@
 """An answer as it may be said: a whole sentence or clause of at most 25 words, fit for an ear."""
 
 import re
-from collections.abc import Callable, Sequence
 
-from services.reader.engine import Span
+from chassis.models.windows import SentenceAnswer
 
 MOST_SPOKEN = 25
 """Words."""
-
-FindClauses = Callable[[str, Sequence[tuple[str, Span]]], Sequence[Span | None]]
-"""Takes a question, and long sentences with the places of their answers; returns what to say of each."""
 
 _ASIDE = re.compile(
     r"\s*(?:\[(?:\w{1,3}|note \d+|[\w ]{0,20} needed)\]|(?<!\w)\([^()]{0,200}\)|/[^/\s]{1,40}/)"
@@ -27,13 +23,13 @@ _PRONOUN = re.compile(
 """A subject that stands for the thing; not the "it" of "it is said"."""
 
 
-def speak(sentence: str, span: str, subject: str | None) -> str | None:
+def speak(answer: SentenceAnswer, subject: str | None) -> str | None:
     """Return the sentence as it is said, or None if it is too long.
 
     Asides are left out, but not one that answers. A leading "It" becomes the `subject`, if its name is known.
     """
-    wanted = _plain(span)
-    readings = (sentence, _IN_BRACKETS.sub(r", \1, ", sentence), span)
+    wanted, sentence = _plain(answer.text), answer.sentence
+    readings = (sentence, _IN_BRACKETS.sub(r", \1, ", sentence), answer.text)
     whole = next((plain for plain in map(_plain, readings) if wanted in plain), wanted)
     pronoun = _PRONOUN.match(whole) if subject else None
     named = f"{subject}{whole[pronoun.end() :]}" if pronoun else whole
