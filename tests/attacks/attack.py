@@ -143,12 +143,12 @@ class Outcome:
     def faults(self) -> list[str]:
         """Return what does not hold."""
         results = [f"{name} died" for name in self.died] + self.course.wrong
-        for what, seconds, most_s in (
+        for label, seconds, most_s in (
             ("others waited", self.waits.durations_s, _OTHERS_WAIT_S),
             ("readiness took", self.waits.ready_s, _READY_S),
         ):
             if max(seconds) > most_s:
-                results.append(f"{what} {max(seconds):.1f} s")
+                results.append(f"{label} {max(seconds):.1f} s")
         short = [each for each in self.waits.statuses if not each.startswith("ready")]
         if len(short) > _ANSWERED * len(self.waits.durations_s):
             results.append(f"{len(short)} of {len(self.waits.durations_s)} others got no answer")

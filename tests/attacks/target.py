@@ -43,9 +43,9 @@ class Target(SeparateProcesses):
         if self._indexed:
             self.index(SAMPLE)
             singles = open_dataset(str(SAMPLE), part=Part.SINGLE).conversations
-            known = next(each for each in singles if each.photo and _is_in_the_catalogue(each.turns[0]))
-            assert known.photo is not None
-            self.photo, self.question = located(known.photo.read_bytes()), known.turns[0].question
+            indexed = next(each for each in singles if each.photo and _is_in_the_catalogue(each.turns[0]))
+            assert indexed.photo is not None
+            self.photo, self.question = located(indexed.photo.read_bytes()), indexed.turns[0].question
         key = {"Authorization": f"Bearer {self.planted.victim.text}"}
         question = {"question": VICTIMS_QUESTION}
         httpx.post(f"{self.gateway_url}/answer", json=question, headers=key, timeout=60).raise_for_status()
@@ -74,21 +74,21 @@ class Target(SeparateProcesses):
         self.until_ready("gateway")
 
     def mib(self) -> float:
-        """The gateway's, resident now; 0 of a dead one."""
+        """Return the gateway's resident memory in MiB, or 0 if its process has ended."""
         try:
             return memory_mib(self.processes["gateway"].pid)
         except (OSError, ValueError, IndexError):
             return 0.0
 
     def leaks(self) -> dict[str, list[str]]:
-        """The names of the secrets in each app's log that has any."""
+        """Return the names of the secrets in each app's log, for apps with at least one."""
         secrets = self.planted.secrets(self.folder).items()
         logs = {name: (self.folder / f"{name}.log").read_bytes() for name in self.ports}
-        told = {name: [what for what, secret in secrets if secret in log] for name, log in logs.items()}
-        return {name: names for name, names in told.items() if names}
+        leaks = {app: [name for name, secret in secrets if secret in log] for app, log in logs.items()}
+        return {app: names for app, names in leaks.items() if names}
 
     def settings_of(self, name: str) -> dict[str, str]:
-        """With keys, secrets and a voice."""
+        """Add API keys, planted secrets and the speech servers to the app's settings."""
         prefix = f"LOREGLASS_{name.upper()}_"
         own = super().settings_of(name) | {f"{prefix}LOG_LEVEL": "info"}
         if name == "gateway":

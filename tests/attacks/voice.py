@@ -1,4 +1,4 @@
-"""`python -m tests.attacks.voice`: a server that hears the same words in any sound, and speaks."""
+"""`python -m tests.attacks.voice`: a speech server with a fixed transcript and synthetic speech."""
 
 import os
 

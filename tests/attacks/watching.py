@@ -15,10 +15,10 @@ _EVERY_S = 0.04
 
 @dataclass
 class Watch:
-    """Looks at processes until it is stopped, and kills one that takes more than its `most_mib`.
+    """Watch the memory of processes, and kill a process that exceeds its `most_mib`.
 
-    The kernel does so to a container's; in this way nobody needs to be root. `peak_mib`, `peak_file_mib`: the
-    most that the gateway had since the last `reset`.
+    It replaces a container's memory limit, so that the attacks run without root. `peak_mib` and
+    `peak_file_mib` are the gateway's highest values in MiB since the last `reset`.
     """
 
     most_mib: Mapping[str, float]
@@ -36,7 +36,7 @@ class Watch:
         self._over.set()
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Set the peaks to 0."""
         self.peak_mib = self.peak_file_mib = 0.0
 
     def _run(self) -> None:

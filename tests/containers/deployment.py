@@ -76,9 +76,10 @@ class Containers(Deployment):
         return podman("exec", self.container(name), "python", "-c", program, *words)
 
     def await_ready(self, name: str, restarts: int = 0) -> float:
-        """Until its own health check passes, and it was restarted that often; returns the seconds it took.
+        """Wait until the health check passes after at least `restarts` restarts; return the seconds it took.
 
-        The check is run from here: podman's timers are systemd's. Raises `CheckFailed` with the log's end.
+        The test runs the health check itself, because podman's timers need systemd. Raises `CheckFailed` with
+        the last lines of the log.
         """
         begun, pause, container = monotonic(), Event(), self.container(name)
         while monotonic() < begun + READY_S:

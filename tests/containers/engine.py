@@ -12,11 +12,11 @@ MOST_LINES = 15
 
 
 class CheckFailed(Exception):
-    """Something is not as it should be; the text says what."""
+    """A check failed. The message says why."""
 
 
 def podman(*words: str) -> str:
-    """Its output. Raises `CheckFailed`."""
+    """Run podman and return its output. Raises `CheckFailed` if it fails."""
     done = _run(words)
     if done.returncode != 0:
         raise CheckFailed(f"podman {words[0]} failed: {(done.stdout + done.stderr).strip()[-2000:]}")
@@ -24,7 +24,7 @@ def podman(*words: str) -> str:
 
 
 def succeeds(*words: str) -> bool:
-    """Whether podman says yes."""
+    """Return whether the podman command exits with 0."""
     return _run(words).returncode == 0
 
 

@@ -58,7 +58,7 @@ class Project:
         """Take all of it away, in whatever state it is; returns what would not go."""
         options = {"container": ("--time=5", "--volumes", "--depend")}
         for kind in ("container", "network", "volume"):
-            for _ in range(2):  # one that is in the way of another goes in the second round
+            for _ in range(2):  # the second pass removes what others still used
                 for name in self.everything()[kind]:
                     succeeds(kind, "rm", "--force", *options.get(kind, ()), name)
         return {kind: left for kind, left in self.everything().items() if left}

@@ -22,7 +22,7 @@ class Repository:
     gated: str = ""
 
     def listing(self) -> list[dict[str, object]]:
-        """Of a revision, whose files are named `rfilename`, and of a tree."""
+        """Return the files in one form for revisions (`rfilename`) and for trees (`path`)."""
         return [
             {"type": "file", "rfilename": name, "path": name, **_metadata(name, data)}
             for name, data in self.files.items()
@@ -31,7 +31,10 @@ class Repository:
 
 @dataclass
 class FakeHub:
-    """`requests`: every request line; `damaged`: files with a wrong last byte."""
+    """Serve repositories as Hugging Face Hub does.
+
+    `requests` holds every request line. The files named in `damaged` are sent with a wrong last byte.
+    """
 
     repositories: dict[str, Repository]
     requests: list[str] = field(default_factory=list)
@@ -78,11 +81,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, with_body: bool) -> None:
         path = self.path.partition("?")[0]
-        asked = re.fullmatch(
+        match = re.fullmatch(
             r"/(?:api/models/)?([^/]+/[^/]+)/(revision|tree|resolve)/([^/]+)(?:/(.+))?", path
         )
-        assert asked, path
-        name, kind, revision, file = asked.groups()
+        assert match, path
+        name, kind, revision, file = match.groups()
         repository = self.state.repositories.get(name)
         if repository is None:
             return self._refuse(404, "RepoNotFound")

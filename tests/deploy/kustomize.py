@@ -106,13 +106,13 @@ def _build(folder: Path) -> Manifests:
 
 @cache
 def _missing() -> str:
-    """Return what is missing to render anything, or nothing."""
+    """Return why manifests cannot be rendered here, or an empty string."""
     if shutil.which("kubectl") is None:
         return "kubectl is not installed: it renders k8s/overlays"
     command = ["kubectl", "version", "--client", "--output=yaml"]
     report = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     major = re.search(r"kustomizeVersion: v(\d+)", report)
-    # Patches by regular expressions of kinds, labels in templates.
+    # Needed for patches that select kinds by regular expression, and for labels in templates.
     return "" if major and int(major[1]) >= 5 else "k8s/overlays want a kubectl with kustomize 5.0 or later"
 
 

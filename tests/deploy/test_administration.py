@@ -79,8 +79,8 @@ def test_other_keys_notes_and_tenants_stay(tmp_path: Path) -> None:
     editor = KeysFileEditor(file)
     third = editor.add("c", Priority.BACKGROUND, operator=True)
     editor.revoke(SECOND.prefix)
-    kept = [(each.prefix, each.operator) for each in editor.entries()]
-    assert kept == [(FIRST.prefix, False), (third.prefix, True)]
+    entries = [(each.prefix, each.operator) for each in editor.entries()]
+    assert entries == [(FIRST.prefix, False), (third.prefix, True)]
     assert file.read_text().startswith(notes)
 
 

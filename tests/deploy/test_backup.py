@@ -29,7 +29,7 @@ WITH_DATA = ("image_search", "text_search")
 
 
 class CrashingPlatform(OverHttp):
-    """All apps in one process, as `make serve` runs them, and redis-server as containers run it."""
+    """Run all apps in one process, as `make serve` does, with the containers' Redis configuration."""
 
     def __init__(self, folder: Path) -> None:
         self._data, self._redis = folder / "data", folder / "redis"
@@ -38,13 +38,13 @@ class CrashingPlatform(OverHttp):
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        """Redis first: returns when it has read its files, and the platform answers."""
+        """Start Redis, wait until it has loaded its files, then start the platform."""
         self._redis.mkdir(parents=True, exist_ok=True)
         config = self._redis / "redis.conf"
         config.write_text(CONFIG.read_text().replace("dir /data", f"dir {self._redis}"))
-        here = ["--port", self._port, "--bind", "127.0.0.1", "--logfile", str(self._redis / "log")]
-        here += ["--repl-diskless-sync-delay", "0"]  # a backup waits for no second reader
-        self._processes = [subprocess.Popen(["redis-server", str(config), *here])]
+        options = ["--port", self._port, "--bind", "127.0.0.1", "--logfile", str(self._redis / "log")]
+        options += ["--repl-diskless-sync-delay", "0"]  # start a backup at once, without waiting for replicas
+        self._processes = [subprocess.Popen(["redis-server", str(config), *options])]
         until_it_answers = f"until redis-cli -p {self._port} ping | grep -q PONG; do sleep 0.05; done"
         subprocess.run(["sh", "-c", until_it_answers], stderr=subprocess.DEVNULL, timeout=30, check=True)
         sessions = {"SESSIONS": "redis", "REDIS_URL": f"redis://127.0.0.1:{self._port}/0"}
@@ -86,7 +86,7 @@ def archive(source: Path, file: Path) -> None:
 
 
 def restore(script: Path, backup: Path, data: Path) -> None:
-    """What the runbook says for a container that is stopped."""
+    """Run the runbook's restore script in the data folder of a stopped container."""
     with backup.open("rb") as content:
         subprocess.run(["sh", "-c", script.read_text()], cwd=data, stdin=content, check=True)
 
@@ -116,7 +116,7 @@ class Replies:
 def questions(world: Dataset) -> list[Conversation]:
     """Some that only the index of photos can answer, and some that only the pages can."""
     answerable = [each for each in world.of(Part.SINGLE) if each.turns[0].answerable]
-    needing = [[one for one in answerable if one.turns[0].needs == what][:2] for what in ("image_kb", "web")]
+    needing = [[one for one in answerable if one.turns[0].needs == kind][:2] for kind in ("image_kb", "web")]
     return needing[0] + needing[1]
 
 

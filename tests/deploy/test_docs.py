@@ -93,13 +93,13 @@ def each_of(find: Callable[[Path], Iterator[Any]]) -> pytest.MarkDecorator:
 
 
 def our_modules(page: Path) -> Iterator[tuple[str, list[str]]]:
-    """What is run by `python -m`, or by a target of make that has words for it, with its words."""
+    """Yield the modules that the page's commands run, directly or through make, with their arguments."""
     for name, *words in commands(page):
         if name.startswith("python") and words[:1] == ["-m"] and words[1].partition(".")[0] in _FOLDERS:
             yield words[1], words[2:]
         for variable, module in _WORDS_FOR.items():
-            given = [word for word in words if word.startswith(f"{variable}=")]
-            yield from ((module, word.partition("=")[2].split()) for word in given)
+            arguments = [word for word in words if word.startswith(f"{variable}=")]
+            yield from ((module, word.partition("=")[2].split()) for word in arguments)
     if named := re.findall(r"--wearers-[a-z-]+", page.read_text()):
         yield "bench.load.locustfile", named
 

@@ -82,7 +82,7 @@ def test_where_nothing_runs_that_is_said_with_what_starts_it(
         assert words in output
 
 
-def test_wrong_settings_are_one_sentence_before_anything_is_asked(
+def test_wrong_settings_are_one_sentence_before_any_request(
     ports: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(CannotStart, match="no password is sent from there"):

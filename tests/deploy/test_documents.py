@@ -33,13 +33,13 @@ async def test_a_page_is_added_replaced_renamed_and_removed(tmp_path: Path) -> N
         shown = (await call("GET", f"{PAGES}/document", params=address)).json()
         named = [await call("PATCH", f"{PAGES}/document", params=address, json=name) for _ in range(2)]
         removed = [(await call("DELETE", f"{PAGES}/document", params=address)).json() for _ in range(2)]
-        gone = await call("GET", f"{PAGES}/document", params=address)
+        missing = await call("GET", f"{PAGES}/document", params=address)
     assert outcomes == ["added", "unchanged", "replaced"]
     assert [each["address"] for each in listed["documents"]] == list(address.values())
     assert (shown["source"], shown["passages"]) == ("docs", ["The mill is blue."])
     assert [each.json()["name"] for each in named] == ["A mill", "A mill"]
     assert removed == [{"addresses": list(address.values())}, {"addresses": []}]
-    assert (gone.status_code, gone.headers["content-type"]) == (404, "application/problem+json")
+    assert (missing.status_code, missing.headers["content-type"]) == (404, "application/problem+json")
 
 
 async def test_facts_of_a_photo_are_corrected_and_its_thing_is_renamed(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_the_health_check_says_whether_the_app_is_ready(reply: bytes, code: int)
 
     with loopback(Handler) as url:
         results = [health_check(url.rpartition(":")[2])]
-    results += [health_check("1")] if code else []  # nobody is there
-    for done in results:
-        assert (done.returncode, bool(done.stderr)) == (code, bool(code))
-        assert "Traceback" not in done.stderr
+    results += [health_check("1")] if code else []  # no server listens on port 1
+    for result in results:
+        assert (result.returncode, bool(result.stderr)) == (code, bool(code))
+        assert "Traceback" not in result.stderr

@@ -75,24 +75,24 @@ LOCKS = [
 
 
 def script(name: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    """A script of the folder `requirements`, run before anything is installed."""
+    """Run a script of `requirements/` without site-packages, as before the first installation."""
     command = [sys.executable, "-S", ROOT / "requirements" / name, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
 def test_every_locked_package_is_installed_by_its_hash(lock: Path) -> None:
-    given = script("hashed.py", lock).stdout.splitlines()
+    output = script("hashed.py", lock).stdout.splitlines()
     locked = [line for line in lock.read_text().splitlines() if line and not line.startswith("#")]
-    assert [line.partition(" --hash=")[0] for line in given] == locked
-    assert all(re.search(r" --hash=sha256:[0-9a-f]{64}(?: |$)", line) for line in given)
+    assert [line.partition(" --hash=")[0] for line in output] == locked
+    assert all(re.search(r" --hash=sha256:[0-9a-f]{64}(?: |$)", line) for line in output)
 
 
 def test_a_package_without_a_hash_stops_the_install(tmp_path: Path) -> None:
     (tmp_path / "new.txt").write_text("stranger==1.0\n")
-    done = script("hashed.py", tmp_path / "new.txt")
-    assert done.returncode == 1
-    assert done.stderr == "stranger==1.0 has no hash in requirements/hashes.txt: make lock writes it.\n"
+    result = script("hashed.py", tmp_path / "new.txt")
+    assert result.returncode == 1
+    assert result.stderr == "stranger==1.0 has no hash in requirements/hashes.txt: make lock writes it.\n"
 
 
 def test_nothing_is_installed_without_its_hash_but_torch() -> None:
@@ -140,8 +140,8 @@ def test_a_wheel_of_torch_from_pypi_must_be_the_locked_one(
     download = {"download_info": {"archive_info": {"hashes": {"sha256": sha256}}}}
     report = {"install": [{"metadata": {"name": "torch", "version": version}, **download}]}
     (tmp_path / "torch.json").write_text(json.dumps(report))
-    done = script("torch_files.py", tmp_path / "torch.json")
-    assert (done.returncode == 0) is accepted, done.stderr
+    result = script("torch_files.py", tmp_path / "torch.json")
+    assert (result.returncode == 0) is accepted, result.stderr
 
 
 WORKFLOW = (ROOT / ".github/workflows/release.yml").read_text()

@@ -24,7 +24,7 @@ from tests.deploy.kustomize import (
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """Somebody on the network: a pod, or an address outside of the cluster."""
+    """A pod, or an address outside the cluster."""
 
     name: str
     labels: Mapping[str, str]
@@ -98,7 +98,7 @@ OUTSIDE = Party("caller", {}, namespace="", address="203.0.113.7")
 PRIVATE = Party("the node's network", {}, namespace="", address="10.0.0.1")
 METADATA = Party("the cloud's metadata", {}, namespace="", address="169.254.169.254")
 NAMES = Party("kube-dns", {"k8s-app": "kube-dns"}, namespace="kube-system")
-STRANGER = Party("somebody else's pod", {"app.kubernetes.io/name": "gateway"}, namespace="other")
+FOREIGN_POD = Party("a foreign pod", {"app.kubernetes.io/name": "gateway"}, namespace="other")
 KEDA = Party("keda", {}, namespace="keda")
 
 
@@ -157,8 +157,8 @@ def network(request: pytest.FixtureRequest) -> Network:
 
 
 def test_pods_reach_only_the_pods_that_they_need_and_the_weights_job_the_internet(network: Network) -> None:
-    others = [OUTSIDE, PRIVATE, METADATA, STRANGER]
-    assert network.ways(network.pods, [*network.pods, *others]) == INTENDED[network.name]
+    outsiders = [OUTSIDE, PRIVATE, METADATA, FOREIGN_POD]
+    assert network.ways(network.pods, [*network.pods, *outsiders]) == INTENDED[network.name]
 
 
 def test_every_pod_can_resolve_names(network: Network) -> None:
@@ -166,8 +166,8 @@ def test_every_pod_can_resolve_names(network: Network) -> None:
     assert all(allowed(network.policies, pod, NAMES, 53, "UDP") for pod in network.pods)
 
 
-def test_who_is_no_pod_of_ours_reaches_only_the_gateway_and_keda_prometheus(network: Network) -> None:
-    senders = [OUTSIDE, STRANGER, KEDA]
+def test_outsiders_reach_only_the_gateway_and_keda_prometheus(network: Network) -> None:
+    senders = [OUTSIDE, FOREIGN_POD, KEDA]
     expected = {(each.name, "gateway", PORTS["gateway"]) for each in senders}
     if network.name == "scale-out":
         expected.add((KEDA.name, "prometheus", PROMETHEUS))

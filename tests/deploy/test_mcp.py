@@ -98,6 +98,6 @@ def test_without_the_package_the_command_names_the_extra(tmp_path: Path) -> None
     (tmp_path / "mcp.py").write_text("raise ModuleNotFoundError(name='mcp')")
     path = f"{tmp_path}:{ROOT}:{ROOT / 'proto'}"
     command, variables = [sys.executable, "-m", "clients", "mcp"], environment({"PYTHONPATH": path})
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert 'pip install "loreglass[pocket,mcp]"' in done.stderr
+    result = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert 'pip install "loreglass[pocket,mcp]"' in result.stderr

@@ -37,7 +37,7 @@ async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_pat
     assert listed.json() == {"total": 0, "parts": 0, "found": 0, "items": []}
     assert setup.json()["operator"] is True
     assert nowhere_else.status_code == 404
-    assert invitation.status_code == 501  # for this machine alone
+    assert invitation.status_code == 501  # the server listens on loopback only
     assert "loreglass serve --lan" in invitation.json()["detail"]
 
 
@@ -65,8 +65,8 @@ async def test_service_ports_refuse_writes_without_the_token_that_only_this_user
 
 
 def test_a_taken_port_ends_the_process_with_advice(tmp_path: Path) -> None:
-    with listen("127.0.0.1", 0) as taken:
-        port = str(taken.getsockname()[1])
+    with listen("127.0.0.1", 0) as occupied:
+        port = str(occupied.getsockname()[1])
         variables = {
             "LOREGLASS_PORT": port,
             "LOREGLASS_SERVICE_PORT": "0",

@@ -155,7 +155,7 @@ async def test_the_uploads_have_an_end_and_a_file_that_replaces_another_counts_o
     assert emptied == {"files": [], "running": False}
 
 
-async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(
+async def test_one_job_runs_at_a_time_and_without_a_connected_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_begin = anyio.Event()
@@ -291,9 +291,9 @@ FORGED = (
 
 async def test_without_keys_only_a_browser_of_this_machine_is_let_in(tmp_path: Path) -> None:
     async with operated(tmp_path) as here:
-        async with here.from_afar() as stranger:
+        async with here.from_afar() as remote_client:
             for route in ROUTES:
-                reply = await stranger.request(*route.split(), json={})
+                reply = await remote_client.request(*route.split(), json={})
                 assert (reply.status_code, reply.headers["www-authenticate"]) == (401, "Bearer"), route
         await here.hand_over("mill.md", MILL)
         for forged in FORGED:
@@ -307,13 +307,13 @@ async def test_without_keys_only_a_browser_of_this_machine_is_let_in(tmp_path: P
                     assert (await browser.get("/operator/uploads", headers=sent)).status_code == 200
 
 
-async def test_where_there_are_keys_an_operator_s_is_asked_for_and_is_enough(tmp_path: Path) -> None:
+async def test_with_keys_an_operator_key_is_required_and_sufficient(tmp_path: Path) -> None:
     wearer, operator = ApiKey.new(), ApiKey.new()
     keys = tmp_path / "keys.toml"
     entries = (entry(wearer, "acme", "interactive"), entry(operator, "acme", "standard", operator=True))
     keys.write_text("\n".join(entries))
     logins = [{}, *({"Authorization": f"Bearer {key.text}"} for key in (ApiKey.new(), wearer, operator))]
-    async with operated(tmp_path, keys=keys) as here, here.from_afar() as stranger:
-        for client in (here.client, stranger):
+    async with operated(tmp_path, keys=keys) as here, here.from_afar() as remote_client:
+        for client in (here.client, remote_client):
             replies = [await client.get("/operator/uploads", headers=login) for login in logins]
             assert [each.status_code for each in replies] == [401, 401, 401, 200]

@@ -224,7 +224,7 @@ def test_prometheus_parses_every_query(tmp_path: Path) -> None:
 def test_runbook_links_are_those_of_alerts_that_exist() -> None:
     link = re.compile(r"#alert-[\w-]+")
     anchors, linked = (
-        {found for path in paths for found in link.findall(path.read_text())} for paths in (RULES, DASHBOARDS)
+        {each for path in paths for each in link.findall(path.read_text())} for paths in (RULES, DASHBOARDS)
     )
     assert linked
     assert linked <= anchors

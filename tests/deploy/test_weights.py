@@ -109,7 +109,7 @@ def test_damaged_weights_are_deleted_and_not_marked(hub: FakeHub, tmp_path: Path
     assert present(TOY, tmp_path)
 
 
-def test_shut_and_missing_repositories_revisions_and_servers_are_told_apart(
+def test_gated_and_missing_repositories_revisions_and_servers_have_different_errors(
     hub: FakeHub, tmp_path: Path
 ) -> None:
     with pytest.raises(CannotFetch, match=r"acme/shut is gated: .*huggingface.co/acme/shut .*HF_TOKEN_FILE"):

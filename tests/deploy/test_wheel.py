@@ -112,7 +112,7 @@ def test_an_installed_command_has_the_wheels_version_and_every_subcommand(instal
 
 @pytest.fixture
 def ports(installed: Installed) -> Iterator[list[int]]:
-    """Of `loreglass serve`, which answers: the gateway's, then the services' in their order."""
+    """Start `loreglass serve` and yield its ports: the gateway's, then the services' in their order."""
     ports = free_ports(len(APPS))
     settings = {"LOREGLASS_SERVICE_PORT": str(ports[1]), "LOREGLASS_LOG_LEVEL": "warning"}
     process = subprocess.Popen(

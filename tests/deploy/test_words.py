@@ -46,5 +46,5 @@ def texts() -> list[Path]:
 
 def test_texts_are_plain() -> None:
     pattern = re.compile("|".join(rf"\b{each}\b" for each in PLAIN), re.IGNORECASE)
-    found = {path: pattern.findall(" ".join(path.read_text("utf-8").split())) for path in texts()}
-    assert {str(path): banned for path, banned in found.items() if banned} == {}
+    matches = {path: pattern.findall(" ".join(path.read_text("utf-8").split())) for path in texts()}
+    assert {str(path): banned for path, banned in matches.items() if banned} == {}

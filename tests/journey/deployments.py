@@ -68,8 +68,8 @@ class OverHttp:
         urls, options = self.service_urls, IngestOptions()
         photos = anyio.run(ingest_photos, folder / "images.jsonl", urls["image_search"], options)
         pages = anyio.run(ingest_pages, folder / "pages.jsonl", urls["text_search"], options)
-        first, second = (Indexed(it.indexed, it.unchanged, len(it.rejected)) for it in (photos, pages))
-        return first, second
+        of_photos, of_pages = (Indexed(r.indexed, r.unchanged, len(r.rejected)) for r in (photos, pages))
+        return of_photos, of_pages
 
     def get(self, name: str, path: str) -> tuple[int, str]:
         """See `Deployment`."""
@@ -96,9 +96,9 @@ class OneProcess(OverHttp):
 
 
 class SeparateProcesses(OverHttp, Deployment):
-    """`python -m services.x` for each service and `python -m gateway`, connected by settings.
+    """Run each service and the gateway as a process of its own, connected by settings.
 
-    `others`: further programs, by name. A program's log is in `folder`.
+    `others` maps the names of further programs to their modules. `folder` holds one log per program.
     """
 
     def __init__(self, folder: Path, others: Mapping[str, str] | None = None) -> None:
@@ -139,14 +139,14 @@ class SeparateProcesses(OverHttp, Deployment):
             self.until_ready(name)
 
     def launch(self, name: str, *before: str, **settings: str) -> None:
-        """Start one program, with the words of another command before it and with more settings."""
+        """Start one program, optionally under a wrapper command (`before`) and with extra settings."""
         command = [*before, sys.executable, "-m", self._modules[name]]
         variables = environment(self.settings_of(name) | settings)
         with self._log(name).open("ab") as log:
             self.processes[name] = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=log, stderr=log)
 
     def end(self, name: str) -> None:
-        """Wait for its end; kill it if it does not come."""
+        """Wait up to 15 s for the program to end, then kill it."""
         process = self.processes[name]
         try:
             process.wait(15)
@@ -155,7 +155,7 @@ class SeparateProcesses(OverHttp, Deployment):
             process.wait()
 
     def settings_of(self, name: str) -> dict[str, str]:
-        """Its port, and where it finds what it needs."""
+        """Return environment variables: its port, and the service URLs or data folder that it needs."""
         prefix = f"LOREGLASS_{name.upper()}_"
         own = {f"{prefix}PORT": str(self.ports[name])}
         if name == "gateway":
@@ -165,7 +165,7 @@ class SeparateProcesses(OverHttp, Deployment):
         return own
 
     def until_ready(self, name: str) -> None:
-        """Return when it is ready. Raises `RuntimeError` with the end of its log."""
+        """Wait until the program is ready. Raises `RuntimeError` with the last lines of its log."""
         until_ready(self.url_of(name), self.processes[name], log=self._log(name))
 
     def url_of(self, name: str) -> str:

@@ -54,7 +54,7 @@ def either_clip(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="session")
 def blip2(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny BLIP-2."""
+    """Return the folder of a tiny BLIP-2 model."""
     from tests.models.tiny_blip2 import tiny_blip2
 
     return tiny_blip2(tmp_path_factory.mktemp("blip2"))

@@ -45,7 +45,7 @@ def noise(height: int, width: int, seed: int = 0) -> RGB:
 
 
 def direct(folder: Path, photo: RGB, canvas: tuple[int, int]) -> dict[str, Any]:
-    """What transformers' class and processor detect, called as its documentation says."""
+    """Return the detections of transformers' own model and processor, used as documented."""
     model: Any = GroundingDinoForObjectDetection.from_pretrained(folder).eval()
     pictures = GroundingDinoImageProcessorPil.from_pretrained(folder)
     processor: Any = GroundingDinoProcessor(pictures, AutoTokenizer.from_pretrained(folder))
@@ -168,7 +168,7 @@ async def test_the_service_does_not_start_with_a_wrong_folder(tmp_path: Path) ->
 
 
 def scripted(*boxes: tuple[tuple[float, float, float, float], float]) -> Any:
-    """A forward pass with known results: corners as fractions, and the score of the first token."""
+    """Return a forward pass with fixed results: box corners as fractions of the photo, and token scores."""
 
     def forward(sights: Sequence[Sight]) -> list[Boxes]:
         scores = np.zeros((len(boxes), len(sights[0].token_ids)), np.float32)

@@ -76,7 +76,7 @@ def direct(base: Path, head: Path, question: str, pixels: NDArray[np.uint8]) -> 
 def test_the_engine_computes_what_blip2_and_a_matrix_product_give(
     blip2: Path, head: Path, engine: Blip2DomainRouter, parity: Parity
 ) -> None:
-    """Of question and photo: text in the photo is not read."""
+    """Only the question and the pixels count: the router ignores the text in the photo."""
     differences = [
         np.abs(
             np.array(engine.classify(question, "the red tower", pixels))

@@ -43,8 +43,8 @@ def test_results_are_batch_independent(qformer: QFormer, photos: list[Photo]) ->
 def test_states_are_those_of_blip2_and_without_a_photo_those_of_a_plain_picture(
     qformer: QFormer, blip2: Path, photos: list[Photo], parity: Parity
 ) -> None:
-    asked = [(QUESTIONS[0], None), *zip(QUESTIONS, photos, strict=True)]
-    for states, (question, photo) in zip(qformer.encode_questions(asked), asked, strict=True):
+    pairs = [(QUESTIONS[0], None), *zip(QUESTIONS, photos, strict=True)]
+    for states, (question, photo) in zip(qformer.encode_questions(pairs), pairs, strict=True):
         expected = direct_states(blip2, question, photo).numpy()
         parity("Q-Former", "Blip2ForImageTextRetrieval", np.abs(states - expected).max())
 

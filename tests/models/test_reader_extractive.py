@@ -180,9 +180,9 @@ RUNNING_ON = Passage("It was a book. The red tower\nwas built by Ada. It was a d
     [
         ("ada", "book", FIVE, 5, FIVE.text, FIVE.text),
         ("ada", "book", FIVE, 4, None, None),
-        ("book", "ada", FIVE, 5, None, None),  # it would end before it starts
-        ("ada", "ada", TITLED, 5, None, None),  # which the title has
-        ("tower", "tower", TITLED, 5, None, None),  # which the question has
+        ("book", "ada", FIVE, 5, None, None),  # the span would end before it starts
+        ("ada", "ada", TITLED, 5, None, None),  # "ada" is in the title
+        ("tower", "tower", TITLED, 5, None, None),  # "tower" is in the question
         ("dog", "dog", TITLED, 5, "dog", TITLED.text),
         ("red", "ada", RUNNING_ON, 6, "red tower\nwas built by Ada", "The red tower\nwas built by Ada."),
     ],
@@ -199,8 +199,8 @@ def test_an_answer_is_a_span_of_the_passage_with_its_sentences(
     options = ReadingOptions(answer_tokens=longest)
     reader = ExtractiveReader(model, _pointing_at(model, first, last, 4.0), options)
     answers = reader.read(Query(QUESTION), [passage])
-    said = [(_part(passage, answer.span), _part(passage, answer.sentence)) for answer in answers]
-    assert said == ([] if span is None else [(span, sentence)])
+    parts = [(_part(passage, answer.span), _part(passage, answer.sentence)) for answer in answers]
+    assert parts == ([] if span is None else [(span, sentence)])
 
 
 def _part(passage: Passage, span: Span) -> str:

@@ -1,4 +1,7 @@
-"""A BERT of random weights in the layout of BGE's checkpoints, with the smallest head that vLLM serves."""
+"""A BERT with random weights in the layout of BGE's checkpoints.
+
+Its attention heads have the smallest size that vLLM supports.
+"""
 
 from pathlib import Path
 

@@ -80,9 +80,9 @@ def with_other_queries(base: Path, folder: Path) -> Path:
 
 
 def direct_states(folder: Path, question: str, photo: NDArray[np.uint8] | None) -> torch.Tensor:
-    """The states of the query tokens about a question and a photo, by transformers alone. [queries, size]
+    """Return the query tokens' states for a question and a photo, computed by transformers: [queries, size].
 
-    Without a photo the model sees a picture of zeros.
+    Without a photo, the model gets an image of zeros.
     """
     model = Blip2ForImageTextRetrieval.from_pretrained(folder).eval()
     tokens = AutoTokenizer.from_pretrained(folder)(question, return_tensors="pt")

@@ -1,4 +1,7 @@
-"""A Qwen3-Reranker of two layers and random weights, with the smallest heads that vLLM serves on a CPU."""
+"""A Qwen3-Reranker with two layers and random weights.
+
+Its attention heads have the smallest size that vLLM supports on a CPU.
+"""
 
 from pathlib import Path
 

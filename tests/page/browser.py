@@ -96,12 +96,12 @@ class Wearer:
         self.page.locator("#stage[data-showing=live]").wait_for()
 
     def choose(self, photo: Path) -> None:
-        """Choose a file as the photo."""
+        """Choose a photo file and wait until the page shows it."""
         self.page.locator("#file").set_input_files(photo)
         self.page.locator("#stage[data-showing=photo]").wait_for()
 
     def more(self, button: str) -> None:
-        """Press a button of the menu."""
+        """Open the "More" menu and press a button in it."""
         self.page.get_by_role("button", name="More").click()
         self.page.get_by_role("button", name=button).click()
 

@@ -124,8 +124,9 @@ _FAULTS = r"""() => {
 
 
 def all_faults(page: Page) -> list[str]:
-    """What is wrong at any of the sizes, at the top and at the end of what scrolls; nothing of what is folded
-    away or out of sight. The window is as before at the end.
+    """Return the layout faults at all `SIZES`, with everything scrolled to its top and to its end.
+
+    Collapsed and hidden elements are not checked. The window's size is restored.
     """
     results: dict[str, None] = {}
     before = page.viewport_size
@@ -146,7 +147,7 @@ def all_faults(page: Page) -> list[str]:
 
 
 def complaints(page: Page) -> list[str]:
-    """All faults, and what axe finds in both themes."""
+    """Return the layout faults, and axe's violations in both themes."""
     page.mouse.move(0, 0)
     page.emulate_media(reduced_motion="reduce")
     results = all_faults(page)
@@ -161,6 +162,6 @@ def complaints(page: Page) -> list[str]:
 
 
 def violations(page: Page, options: dict[str, Any], context: dict[str, Any] | None = None) -> list[str]:
-    """What axe finds, by its rule and the element."""
+    """Return axe's violations as "rule: element"."""
     result = Axe().run(page, context=context, options=options).response["violations"]
     return [f"{one['id']}: {node['html'][:120]}" for one in result for node in one["nodes"]]

@@ -1,5 +1,6 @@
-"""In every state, theme and size: no text lies on another or is cut, a finger reaches every control, and axe
-finds no violations.
+"""Layout and accessibility of the page in every state, theme and size.
+
+No text overlaps or is cut off, every control is large enough for a finger, and axe finds no violations.
 """
 
 import pytest

@@ -46,7 +46,7 @@ def unsure() -> ScriptedReasoner:
 
 
 def quoting(text: str, *parts: str, kind: CitationKind = CitationKind.PAGE) -> ScriptedReasoner:
-    """Answers with the text and quotes it, in parts if there are any, from the first evidence of a kind."""
+    """Return a reasoner that answers `text` and quotes it, or `parts`, from the first `kind` evidence."""
 
     def quote(_: Query, context: Context) -> Reply:
         place = next(n for n, each in enumerate(context.evidence) if each.kind is kind)
@@ -56,7 +56,7 @@ def quoting(text: str, *parts: str, kind: CitationKind = CitationKind.PAGE) -> S
 
 
 def finds(services: FakeServices, name: str, text: str, url: str = "https://a.example/") -> None:
-    """Let image search find a thing of that name, and text search a page about it."""
+    """Make image search find an entity of that name, and text search a page about it."""
     hit = TextHit(id="1", url=url, title=name, snippet=text, score=0.9, query_indexes=[0])
     services.text_search.reply = TextSearchReply(hits=[hit], collection="pages")
     services.image_search.reply = ImageSearchReply(hits=[image_hit(name)], collection="images")

@@ -13,7 +13,7 @@ from tests.unit.gateway.reasoners import ScriptedReasoner
 QUESTIONS = [f"How many pages has part {number} of this book?" for number in range(1, 5)]
 
 
-def asked(reasoner: ScriptedReasoner) -> list[str]:
+def questions_of(reasoner: ScriptedReasoner) -> list[str]:
     return [query.question for query in reasoner.queries]
 
 
@@ -26,12 +26,12 @@ def test_offline_questions_are_answered_once_each_in_order(open_page: Open) -> N
             wearer.ask(question)
         expect(wearer.page.locator(".turn[data-status=waiting]")).to_have_count(4)
         expect(wearer.page.locator("#offline")).to_be_visible()
-        assert asked(reasoner) == []
+        assert questions_of(reasoner) == []
         wearer.context.set_offline(False)
         expect(wearer.page.locator(".turn[data-status=done]")).to_have_count(4)
         expect(wearer.page.locator("#offline")).to_be_hidden()
         assert wearer.page.locator(".turn .question").all_inner_texts() == QUESTIONS
-    assert asked(reasoner) == QUESTIONS
+    assert questions_of(reasoner) == QUESTIONS
     assert [query.photo_is_new for query in reasoner.queries] == [True] + 3 * [False]
     assert len(reasoner.queries[-1].history) == 3
 
@@ -54,7 +54,7 @@ def test_lost_reply_is_fetched_again_with_the_same_key(open_page: Open) -> None:
         expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
     assert len(keys) == 2
     assert len(set(keys)) == 1
-    assert asked(reasoner) == ["Who wrote The Salt Road?"]
+    assert questions_of(reasoner) == ["Who wrote The Salt Road?"]
 
 
 HOTEL = {"status": 200, "content_type": "text/html", "body": "<html>Your room number?</html>"}
@@ -87,7 +87,7 @@ def test_a_captive_portal_or_a_busy_gateway_is_waited_out(
         expect(wearer.turn().locator(".progress")).to_contain_text(progress)
         expect(wearer.turn()).to_have_attribute("data-status", "done")
     assert times[1] - times[0] >= 1000
-    assert asked(reasoner) == [QUESTIONS[0]]
+    assert questions_of(reasoner) == [QUESTIONS[0]]
 
 
 def test_full_disk_does_not_prevent_an_answer(open_page: Open) -> None:
@@ -122,7 +122,7 @@ def test_two_windows_share_one_queue(open_page: Open) -> None:
             expect(window.page.locator(".turn[data-status=done]")).to_have_count(2)
             assert window.spoken() == [PAGES]
         second.answer(QUESTIONS[2])
-    assert asked(reasoner) == QUESTIONS[:3]
+    assert questions_of(reasoner) == QUESTIONS[:3]
     assert [len(query.history) for query in reasoner.queries] == [0, 1, 2]
 
 
@@ -160,7 +160,7 @@ def test_a_waiting_question_survives_a_reload_offline_and_no_cache_holds_it(open
         assert {"/", "/page/main.js", "/page/style.css"} <= set(cached_paths)
         assert all(path == "/" or path.startswith("/page/") for path in cached_paths)
         assert "/page/setup.json" not in cached_paths
-    assert asked(reasoner) == ["Who wrote The Salt Road?"]
+    assert questions_of(reasoner) == ["Who wrote The Salt Road?"]
 
 
 def test_page_loads_little_and_only_from_this_server(open_page: Open) -> None:

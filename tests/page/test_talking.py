@@ -49,14 +49,14 @@ def talk_to(open_page: Open, portal: BlockingPortal, servers: SpeechServers) -> 
 
 
 def press(wearer: Wearer) -> None:
-    """Press the big button, and keep it."""
+    """Press the talk button without releasing it."""
     wearer.page.get_by_role("button", name="Hold to talk").hover()
     wearer.page.mouse.down()
     wearer.page.locator("body[data-talking]").wait_for()
 
 
 def hold(wearer: Wearer) -> None:
-    """Hold the big button for a second."""
+    """Hold the talk button for a second, then release it."""
     press(wearer)
     wearer.page.wait_for_timeout(1_000)
     wearer.page.mouse.up()
@@ -92,7 +92,7 @@ def test_enter_starts_and_stops_recording(talk_to: Open, servers: SpeechServers)
     with talk_to() as (wearer, _):
         wearer.look()
         wearer.page.get_by_role("button", name="Hold to talk").focus()
-        # a short press, however busy the machine
+        # stop the clock: the press is short even on a busy machine
         wearer.page.evaluate("() => { performance.now = () => 0; }")
         wearer.page.keyboard.press("Enter")
         wearer.page.locator("body[data-talking]").wait_for()

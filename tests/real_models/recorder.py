@@ -1,4 +1,4 @@
-"""A proxy in front of a model server that keeps every prompt with its cost."""
+"""A proxy that records every prompt sent to a model server, with its token counts."""
 
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -15,7 +15,7 @@ _CHAT = "/v1/chat/completions"
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One chat request. `cached_tokens`: of the prompt, what the server had in its cache."""
+    """One chat request. `cached_tokens` counts the prompt tokens that the server read from its cache."""
 
     messages: list[Any]
     prompt_tokens: int = 0

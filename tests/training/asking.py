@@ -86,7 +86,7 @@ def base_saying(answer: str, traits: ServerTraits | None = None) -> Iterator[dic
 
 
 def finding_nothing() -> FakeServices:
-    """Searches that bring nothing, so that nothing is left to filter."""
+    """Return services whose searches find nothing, so that the filter step gets no evidence."""
     fakes = FakeServices()
     fakes.image_search.reply = ImageSearchReply(hits=[], collection="images")
     fakes.text_search.reply = TextSearchReply(hits=[], collection="pages")

@@ -11,7 +11,7 @@ __all__ = ["collect_ignore_glob", "parity", "pytest_configure"]
 
 @pytest.fixture(scope="session")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of a tiny Qwen2.5-VL."""
+    """Return the folder of a tiny Qwen2.5-VL model."""
     from tests.training.asking import tiny_model
 
     return tiny_model(tmp_path_factory.mktemp("weights") / "tiny-vl")

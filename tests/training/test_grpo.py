@@ -42,7 +42,7 @@ Tuned = Callable[..., RunFolder]
 
 @pytest.fixture
 def tuned(weights: Path, started: tuple[Path, Path], tmp_path: Path) -> Iterator[Tuned]:
-    """A whole run of some name from that LoRA, or the rest of one that was broken off."""
+    """Return a function that tunes the started LoRA in a run of the given name, or resumes that run."""
     data, adapter = started
     with served(finding_nothing()) as settings, base_saying("312") as base:
 
@@ -112,21 +112,21 @@ def test_interrupted_run_equals_uninterrupted_run(tuned: Tuned, monkeypatch: pyt
 
 
 def test_held_out_rollouts_do_not_depend_on_the_seed(tuned: Tuned, monkeypatch: pytest.MonkeyPatch) -> None:
-    rolled_out, made = tuning.Rollouts._rolled_out, list[Trajectory]()
+    rolled_out, recorded = tuning.Rollouts._rolled_out, list[Trajectory]()
 
-    def listening(self: tuning.Rollouts, *given: Any, **named: Any) -> list[Trajectory]:
-        trajectories = rolled_out(self, *given, **named)
-        made.extend(trajectories)
+    def record(self: tuning.Rollouts, *values: Any, **named: Any) -> list[Trajectory]:
+        trajectories = rolled_out(self, *values, **named)
+        recorded.extend(trajectories)
         return trajectories
 
-    monkeypatch.setattr(tuning.Rollouts, "_rolled_out", listening)
+    monkeypatch.setattr(tuning.Rollouts, "_rolled_out", record)
     few = {"base": {}, "most_steps": 1, "group": 2, "batch_size": 2, "device_batch_size": 2}
     for seed in (0, 1):
         run = tuned(str(seed), seed=seed, temperature=2.0, **few)
         assert [each.confidence is None for each in run.predictions(BEFORE)] == [False]
-    before, learnt, also_learnt, _, before_again, learnt_again, *_ = [each.ids for each in made]
+    before, learnt, also_learnt, _, before_again, learnt_again, *_ = [each.ids for each in recorded]
     assert before == before_again
-    assert learnt not in (also_learnt, learnt_again)  # these are sampled
+    assert learnt not in (also_learnt, learnt_again)  # training rollouts are sampled
 
 
 def half_in_form(folder: Path, weights: Path, chosen_questions: Sequence[Question]) -> Path:

@@ -112,7 +112,7 @@ PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the book\n</tool>"
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> SftConfig:
-    """Of an untrained Qwen2.5-VL."""
+    """Return a training configuration for a tiny untrained Qwen2.5-VL."""
     folder = tmp_path_factory.mktemp("tiny")
     return sft_config(folder, tiny_qwen25_vl(folder / "model"))
 

@@ -58,7 +58,7 @@ def squad(folder: Path) -> Path:
 
 
 def clauses(folder: Path) -> Path:
-    """Two sentences: of one, its first half is said; of the other, nothing."""
+    """Write two training rows: the first labels half its sentence as the clause, the second has no clause."""
     path = folder / "clauses.jsonl"
     sentence = "the tower is red and tall and the harbour is blue ."
     entry = {"question": "what is red ?", "subject": "", "sentence": sentence, "answer": [4, 9]}
@@ -135,15 +135,15 @@ def test_a_subject_finds_the_passages_of_a_question_that_does_not_name_its_thing
 
 def test_a_near_miss_is_a_like_passage_that_is_not_the_questions_and_does_not_answer() -> None:
     mill, tower, dam = "The mill is red.", "The tower is 9 m tall.", "The dam is 9 m tall and red."
-    asked = [
+    rows = [
         Row("How tall is the mill?", mill, title="Mill"),
         Row("How tall is the tower?", tower, spans=((13, 16),), title="Tower"),
         Row("Is the dam tall?", dam, sentence=(0, 28), title="Dam"),
     ]
-    made = list(near_misses(asked, 1.0, Random(1)))
-    assert {each.question for each in made} == {"How tall is the mill?", "How tall is the tower?"}
-    assert not any(each.has_answer for each in made)
-    passages = {each.question: each.passage for each in made}
+    misses = list(near_misses(rows, 1.0, Random(1)))
+    assert {each.question for each in misses} == {"How tall is the mill?", "How tall is the tower?"}
+    assert not any(each.has_answer for each in misses)
+    passages = {each.question: each.passage for each in misses}
     assert passages["How tall is the mill?"] in (tower, dam)
     assert passages["How tall is the tower?"] == mill  # the dam's passage has "9 m" too
 

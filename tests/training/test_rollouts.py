@@ -79,7 +79,7 @@ class Scripted:
 def roll_out(
     config: GrpoConfig, settings: GatewaySettings, writer: Scripted, question: Question
 ) -> Trajectory:
-    """A rollout by a scripted writer."""
+    """Run one rollout of the question with a scripted model."""
 
     async def work() -> Trajectory:
         async with open_platform(config, settings) as platform:
@@ -90,7 +90,7 @@ def roll_out(
 
 
 def answered_by(config: GrpoConfig, base: dict[str, str], **varied: Any) -> GrpoConfig:
-    """The same, with that frozen base."""
+    """Return a copy of `config` with `base` as the frozen base model's server."""
     return GrpoConfig.model_validate(config.model_dump() | {"base": base, **varied})
 
 
@@ -172,7 +172,7 @@ def test_services_that_are_all_down_stop_the_training(
     writer = Scripted(chats, PLAN, KNOWLEDGE)
     with pytest.raises(ServicesDown, match="image_search"):
         roll_out(config, unreachable, writer, question)
-    assert [ask.frozen for ask in writer.asks] == [False, True]  # the base answered, without its LoRA
+    assert [ask.frozen for ask in writer.asks] == [False, True]  # the base model answered, without LoRA
 
 
 def test_writer_errors_are_raised(

@@ -208,11 +208,11 @@ def test_training_gives_the_server_each_steps_adapter(weights: Path, tmp_path: P
     assert [rollout.step for rollout in run.rollouts()] == [0, 0, 1, 1]
 
 
-@pytest.mark.parametrize("fault", ["nobody", "no such route", "other weights"])
+@pytest.mark.parametrize("fault", ["no server", "no such route", "other weights"])
 def test_server_that_cannot_write_is_named(weights: Path, tmp_path: Path, fault: str) -> None:
     trainer, chats = at_step(weights, 1)
     with fake_vllm(weights, shrinks=1) as (_, url):
-        place = {"nobody": "http://127.0.0.1:9", "no such route": f"{url}/elsewhere"}.get(fault, url)
+        place = {"no server": "http://127.0.0.1:9", "no such route": f"{url}/elsewhere"}.get(fault, url)
         server = WritingServer(place, tmp_path / "adapter", 1, 60)
 
         def write() -> None:

@@ -162,9 +162,9 @@ def tiny_qwen25_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int
 
 
 def tiny_qwen3_vl(folder: Path, words: Sequence[str] = ()) -> Path:
-    """Qwen3-VL: two layers of text, two of vision, one of which the text's first layer sees too.
+    """Write a tiny Qwen3-VL with two text and two vision layers; return its folder.
 
-    `words`: tokens of their own.
+    The first text layer also gets the states of one vision layer (DeepStack). Each of `words` is one token.
     """
     from transformers import (
         Qwen2VLImageProcessor,

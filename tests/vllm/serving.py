@@ -50,7 +50,7 @@ class Serving:
 def serving_preset(
     environment: VllmEnvironment, preset: Preset, folder: Path, *, chats: bool = True
 ) -> Iterator[Serving]:
-    """The preset as it is, but for tiny weights, on the CPU."""
+    """Serve a preset unchanged except for tiny weights on the CPU."""
     [port] = free_ports(1)
     extra = (*_PLAIN, "--max-model-len", "16384") if chats else _PLAIN
     arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
@@ -61,7 +61,7 @@ def serving_preset(
 
 @contextmanager
 def serving(environment: VllmEnvironment, folder: Path, *flags: str) -> Iterator[Serving]:
-    """A model that does not chat."""
+    """Serve a model without a chat API, for example embeddings."""
     [port] = free_ports(1)
     arguments = [str(folder), "--served-model-name", folder.name, "--host", "127.0.0.1", "--port", str(port)]
     started = Serving(f"http://127.0.0.1:{port}", folder.name)
@@ -77,7 +77,7 @@ def _up(
     answers: Callable[[httpx.Client, str], bool],
     variables: dict[str, str],
 ) -> Iterator[None]:
-    """A server that `answers`, in a group of its own with the processes that it starts."""
+    """Run a vLLM server in its own process group; yield once `answers` is true."""
     give_up = time.monotonic() + _UP_WITHIN_S
     with (environment.home / f"{started.model}.log").open("wb") as output:
         process = subprocess.Popen(

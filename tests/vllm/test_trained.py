@@ -35,9 +35,9 @@ SEEN = (
 
 
 def taught(base: Path, preset: str, folder: Path) -> tuple[Path, list[ConversationSample]]:
-    """The base model, merged for that preset when it knows by heart the samples that are returned.
+    """Train the base model until it has memorised the samples; return the merged model and the samples.
 
-    All answers are to the same words, so that only the photo tells which.
+    All prompts have the same text, so that only the photo determines the answer.
     """
     data = folder / "data"
     three_tasks(data, EACH)

@@ -37,19 +37,19 @@ class Witness:
         return sum(float(line.removeprefix(series)) for line in text.splitlines() if line.startswith(series))
 
     async def in_work(self, number: int) -> None:
-        """Return once so many requests are in work."""
+        """Wait until exactly `number` requests are in flight."""
         await until(lambda: self.metric("loreglass_requests_in_flight") == number)
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Return once it holds."""
+    """Wait until the condition is true, or fail after 20 s."""
     with anyio.fail_after(20):
         while not condition():
             await anyio.lowlevel.checkpoint()
 
 
 def kind_of(reply: httpx.Response | RawReply) -> tuple[int, str]:
-    """Status and kind; every problem is also checked for its form."""
+    """Return the status and the problem's kind, after checking the form of the problem document."""
     status = reply.status if isinstance(reply, RawReply) else reply.status_code
     problem = reply.json()
     assert reply.headers["content-type"] == PROBLEM_JSON

@@ -1,4 +1,4 @@
-"""Fixtures of several files: an app's witness, a host of pictures, another program than Python."""
+"""Shared fixtures: a witness of an app's requests, an image host and a replacement for Python."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -23,12 +23,12 @@ def host() -> Iterator[Host]:
 
 @pytest.fixture
 def python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    """Have a line of shell run in the place of Python."""
+    """Return a function that replaces `sys.executable` by a shell script of one line."""
 
     def replace(line: str) -> None:
-        made = tmp_path / "python"
-        made.write_text(f"#!/bin/sh\n{line}\n")
-        made.chmod(0o755)
-        monkeypatch.setattr(sys, "executable", str(made))
+        script = tmp_path / "python"
+        script.write_text(f"#!/bin/sh\n{line}\n")
+        script.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(script))
 
     return replace

@@ -62,7 +62,7 @@ class Post:
         return await self.guard.call(work, deadline or self.after(), weight_ms=weight_ms)
 
     async def failing(self, error: Exception, times: int = 1) -> None:
-        """So many calls that end so."""
+        """Make `times` calls that raise `error`."""
         for _ in range(times):
             with pytest.raises(type(error)):
                 await self.call(self.work(0.0, error))

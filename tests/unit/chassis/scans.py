@@ -12,7 +12,7 @@ def many_scans(width: int, height: int, scans: int, before: bytes = b"") -> byte
     bits, left = "", blocks
     while left:
         run = min(left, _ALL_BLOCKS_OF - 1)
-        bits += f"0{run - _LAST_RUN:014b}" if run >= _LAST_RUN else "10" * run  # runs of ends of bands
+        bits += f"0{run - _LAST_RUN:014b}" if run >= _LAST_RUN else "10" * run  # end-of-band runs
         left -= run
     nothing = _coded(bits)
     parts = [

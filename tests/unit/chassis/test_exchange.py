@@ -47,12 +47,14 @@ async def test_the_deadline_is_the_callers_or_the_default_and_work_is_stopped_wh
         await witness.cancelled.wait()
 
 
-@pytest.mark.parametrize("given", ["0", "", "soon", "-1", "1.5", "1e3", "0x10", "10 000", "9" * 400, "²"])
+@pytest.mark.parametrize(
+    "deadline_ms", ["0", "", "soon", "-1", "1.5", "1e3", "0x10", "10 000", "9" * 400, "²"]
+)
 async def test_without_a_readable_deadline_and_time_left_nothing_is_done(
-    client: httpx.AsyncClient, witness: Witness, given: str
+    client: httpx.AsyncClient, witness: Witness, deadline_ms: str
 ) -> None:
-    reply = await client.get("/remaining", headers=[(b"X-Deadline-Ms", given.encode("latin-1"))])
-    outcome = (504, "deadline_exceeded") if given == "0" else (400, "malformed_request")
+    reply = await client.get("/remaining", headers=[(b"X-Deadline-Ms", deadline_ms.encode("latin-1"))])
+    outcome = (504, "deadline_exceeded") if deadline_ms == "0" else (400, "malformed_request")
     assert kind_of(reply) == outcome
     assert witness.ran == []
 
@@ -100,12 +102,12 @@ async def test_a_fault_of_ours_is_logged_and_says_nothing_of_the_inside(
     assert SECRET not in str({key: value for key, value in fault.items() if key != "exc_info"})
 
 
-@pytest.mark.parametrize("given", ["", "short", "0" * 32, TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000])
-async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient, given: str) -> None:
-    reply = await client.get("/remaining", headers={headers.TRACE: given})
+@pytest.mark.parametrize("trace_id", ["", "short", "0" * 32, TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000])
+async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient, trace_id: str) -> None:
+    reply = await client.get("/remaining", headers={headers.TRACE: trace_id})
     assert reply.status_code == 200
     assert len(reply.headers[headers.TRACE]) == 32
-    assert reply.headers[headers.TRACE] != given
+    assert reply.headers[headers.TRACE] != trace_id
 
 
 @pytest.mark.parametrize(

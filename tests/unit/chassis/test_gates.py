@@ -108,7 +108,7 @@ async def test_a_full_queue_refuses_the_scope_that_waits_with_most() -> None:
         assert quiet.error is None
 
 
-async def test_one_that_is_too_heavy_for_the_gate_runs_alone_and_nobody_slips_past_it() -> None:
+async def test_one_that_is_too_heavy_for_the_gate_runs_alone_and_no_other_overtakes_it() -> None:
     async with room(4) as it:
         light = await it.visit(weight=1)
         giant = await it.visit(weight=100)
@@ -200,7 +200,7 @@ async def test_a_place_that_is_held_too_long_is_given_to_the_next_once() -> None
             await hung.wait()
 
     async with entered(gate, Deadline.after_ms(60_000), most_s=0):
-        pass  # who leaves in time leaves no timer behind
+        pass  # a call that ends in time removes its timer
     async with anyio.create_task_group() as group:
         group.start_soon(hang)
         await settled()

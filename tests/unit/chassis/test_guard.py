@@ -1,4 +1,4 @@
-"""What a guard lets through, what it asks again, and what it learns from each end of a call."""
+"""Which calls a guard admits and retries, and how a call's outcome changes its breaker and limit."""
 
 import random
 
@@ -31,7 +31,7 @@ OPEN, CLOSED = BreakerState.OPEN, BreakerState.CLOSED
     [
         (DependencyUnavailable(), Outcome.UNAVAILABLE, OPEN, OPEN, 2),
         (NotReady(), Outcome.UNAVAILABLE, OPEN, OPEN, 1),
-        (Internal(), Outcome.FAULT, CLOSED, OPEN, 1),  # neither a failure nor a sign of health
+        (Internal(), Outcome.FAULT, CLOSED, OPEN, 1),  # counts neither as a failure nor as a success
         (ZeroDivisionError(), Outcome.BUG, CLOSED, OPEN, 1),
         (InvalidRequest(), Outcome.REFUSED, CLOSED, CLOSED, 1),
         (Overloaded(), Outcome.BUSY, CLOSED, CLOSED, 1),
@@ -39,7 +39,7 @@ OPEN, CLOSED = BreakerState.OPEN, BreakerState.CLOSED
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
 )
-async def test_what_an_error_says_of_the_dependency_and_whether_it_is_asked_again(
+async def test_outcome_breaker_and_retries_of_each_error(
     error: Exception, outcome: Outcome, alone: BreakerState, between_failures: BreakerState, attempts: int
 ) -> None:
     post, other = Post(GradientLimit(10, clock=lambda: 0.0), retries=NoPause(1.0, 100)), Post()
@@ -56,7 +56,7 @@ async def test_what_an_error_says_of_the_dependency_and_whether_it_is_asked_agai
     assert state(other) is between_failures
 
 
-async def test_while_the_breaker_is_open_nobody_asks_the_dependency() -> None:
+async def test_open_breaker_blocks_calls() -> None:
     post, switch = Post(), Switch()
     await post.opened()
     with pytest.raises(DependencyUnavailable) as refused:
@@ -90,8 +90,8 @@ async def test_a_call_that_had_three_times_the_usual_time_hangs(
 
 
 @pytest.mark.parametrize("seconds", [2, 30])
-async def test_callers_who_leave_teach_nothing_unless_their_deadline_passed(seconds: float) -> None:
-    """A timer around the call may be set to the same deadline."""
+async def test_cancelled_calls_do_not_count_unless_their_deadline_passed(seconds: float) -> None:
+    """The caller's own timer may cancel the call at the same deadline."""
     post, is_late = Post(GradientLimit(10, clock=lambda: 0.0)), seconds == 2
     for _ in range(FAILURES_TO_OPEN):
         async with anyio.create_task_group() as group:

@@ -103,7 +103,7 @@ def test_a_header_beyond_the_limits_is_refused_undecoded(kind: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["kill -SEGV $$", "exec sleep 30"])
-def test_a_decoder_that_crashes_or_never_ends_takes_nobody_along(
+def test_a_decoder_that_crashes_or_never_ends_does_not_stop_the_process(
     line: str, monkeypatch: pytest.MonkeyPatch, python: Callable[[str], None]
 ) -> None:
     python(line)

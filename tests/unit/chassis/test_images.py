@@ -55,7 +55,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], type[LoreglassError]]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_bombs_slivers_and_what_is_no_photo_are_refused_by_their_headers(what: str) -> None:
+def test_bombs_slivers_and_files_of_other_types_are_refused_by_their_headers(what: str) -> None:
     make, refusal = REFUSED[what]
     data = make()
 
@@ -217,7 +217,7 @@ def test_a_large_deep_picture_is_decoded_in_bounded_memory() -> None:
 @pytest.mark.parametrize(
     ("options", "max_side"),
     [
-        ({"progressive": True}, 100),  # its decoder keeps all coefficients
+        ({"progressive": True}, 100),  # the decoder keeps all coefficients of a progressive JPEG in memory
         ({}, None),
         ({}, 1_500),
     ],

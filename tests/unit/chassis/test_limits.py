@@ -31,7 +31,7 @@ class Simulation:
     ) -> None:
         self.now = 0.0
         self.limit = GradientLimit(initial, clock=lambda: self.now)
-        self.limits: list[tuple[float, float]] = []  # when a call ended, and the limit then
+        self.limits: list[tuple[float, float]] = []  # (end of a call in seconds, limit at that time)
         self._workers = workers
         self._rate = load * workers / SERVICE_S
         self._slowness = slowness

@@ -90,7 +90,7 @@ def test_our_lines_and_those_of_libraries_have_one_form(configured: Configure) -
     ],
     ids=["outside of a request", "in a request", "by a library", "at level debug"],
 )
-def test_a_fault_is_told_by_its_classes_and_frames_where_its_text_may_quote_a_question(
+def test_a_fault_is_logged_by_classes_and_frames_if_its_text_may_quote_a_question(
     configured: Configure, level: str, trace: str | None, logger: Any, is_whole: bool
 ) -> None:
     written = configured(level)

@@ -53,20 +53,20 @@ def test_a_picture_is_fetched_once_also_by_a_later_run(host: Host, tmp_path: Pat
     assert host.requests["/yellow.jpg"] == 1
 
 
-def test_many_are_fetched_and_each_is_told_of_and_what_cannot_be_is_asked_for_once_in_a_run(
+def test_pictures_are_fetched_and_reported_and_a_failed_url_is_requested_once_a_run(
     host: Host, tmp_path: Path
 ) -> None:
     ticks: list[int] = []
-    gone = f"{host.url}/gone"
+    missing_url = f"{host.url}/gone"
     urls = [f"{host.url}/{colour}.png" for colour in ("red", "blue", "green")]
     pictures = cache(tmp_path)
     for _ in range(2):
-        result = pictures.fetch([*urls, gone], lambda: ticks.append(1))
-        assert result[gone] == "The host answered with status 404."
+        result = pictures.fetch([*urls, missing_url], lambda: ticks.append(1))
+        assert result[missing_url] == "The host answered with status 404."
         assert all(isinstance(result[each], Path) for each in urls)
     assert len(ticks) == 8
     assert host.requests["/gone"] == 1
-    cache(tmp_path).fetch([gone])
+    cache(tmp_path).fetch([missing_url])
     assert host.requests["/gone"] == 2
 
 

@@ -44,7 +44,7 @@ async def test_an_app_told_to_stop_finishes_what_it_has_in_hand(drain_s: int, he
     async def end_it() -> None:
         if drain_s:
             await until(lambda: bound.listener.fileno() == -1)
-        else:  # only an app that waits although it was told not to comes so far
+        else:  # reached only if the app drains although drain_s is 0
             await anyio.sleep(1.5)
         may_end.set()
 

@@ -198,7 +198,7 @@ async def test_a_failure_is_marked_with_its_kind_and_not_with_its_text(collector
     assert not collector.holds("diary")
 
 
-async def test_a_trace_that_begins_here_has_the_id_that_the_caller_is_told_and_probes_make_none(
+async def test_a_trace_that_begins_here_has_the_id_that_the_caller_gets_and_probes_make_none(
     collector: Collector,
 ) -> None:
     with telemetry():
@@ -320,7 +320,7 @@ async def passed_on(sent: dict[str, str]) -> dict[str, str]:
     return replied
 
 
-async def test_callers_of_the_gateway_are_strangers_and_services_keep_the_traces_that_theirs_keep(
+async def test_gateway_ignores_remote_sampling_and_services_follow_it(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not GatewaySettings().trust_remote_sampling

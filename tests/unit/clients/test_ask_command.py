@@ -32,8 +32,8 @@ async def test_photo_is_optional(tmp_path: Path) -> None:
     async with scripted_gateway(ScriptedPipeline(lambda ask: queries.append(ask) or follow(ask))) as url:
         for arguments in (["how tall is K2?"], [str(shot), "what is this?"]):
             assert (await ask(url, *arguments)).exit_code == 0
-    asked = [(each.question, each.photo is None) for each in queries]
-    assert asked == [("how tall is K2?", True), ("what is this?", False)]
+    questions = [(each.question, each.photo is None) for each in queries]
+    assert questions == [("how tall is K2?", True), ("what is this?", False)]
 
 
 async def test_unmeasured_confidence_is_null_everywhere() -> None:
@@ -85,9 +85,9 @@ def test_pages_that_are_too_long_together_are_left_out_from_the_end() -> None:
     pages = [ToRead("word " * 4_000, f"Page {place}", CitationKind.PAGE) for place in range(40)]
     request = read_request("who wrote it?", pages, None)
     assert sum(len(each.text) + len(each.title) for each in request.passages) <= MAX_CHARACTERS
-    kept = len(request.passages)
-    assert kept > 5
-    assert [each.title for each in request.passages] == [page.title for page in pages[:kept]]
+    count = len(request.passages)
+    assert count > 5
+    assert [each.title for each in request.passages] == [page.title for page in pages[:count]]
 
 
 def test_new_key_is_printed_with_its_entry() -> None:

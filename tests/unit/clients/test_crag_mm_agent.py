@@ -43,7 +43,7 @@ async def gateway(name: str = "loreglass") -> AsyncIterator[tuple[str, ScriptedP
 
 async def answer(url: str, *queries: str, histories: Sequence[Any] = (), **changes: Any) -> list[str]:
     agent = LoreglassAgent(object(), AgentSettings(gateway_url=url, **changes))
-    newer = {"rag_context_list": ["z"], "domains": ["book"]}  # arguments of another version of the kit
+    newer = {"rag_context_list": ["z"], "domains": ["book"]}  # arguments of a newer starter kit
     ask = partial(agent.batch_generate_response, list(queries), [TEAL] * len(queries), histories, **newer)
     return await anyio.to_thread.run_sync(ask)
 

@@ -44,7 +44,7 @@ async def test_command_line_explains_an_answer(tmp_path: Path, anyio_backend: ob
     async with gateway_before(FakeServices(), experiments=True) as world:
         explained = await ask(world.url, str(photo), QUESTION, "--explain", "--pipeline", "loreglass")
         plain = await ask(world.url, str(photo), QUESTION)
-        unknown = await ask(world.url, str(photo), QUESTION, "--pipeline", "nobody")
+        unknown = await ask(world.url, str(photo), QUESTION, "--pipeline", "unknown_pipeline")
     async with gateway_before(FakeServices(), experiments=False) as world:
         refused = await ask(world.url, str(photo), QUESTION, "--explain")
     assert [each.exit_code for each in (explained, plain, unknown, refused)] == [0, 0, 1, 1]

@@ -57,7 +57,7 @@ def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
                 name: (each.indices, each.values) if hasattr(each, "indices") else list(each)
                 for name, each in record.vector.items()
             }
-            # the manifests that are compared have other names
+            # the compared manifests differ in name, so leave their source out
             of_content = {key: value for key, value in record.payload.items() if key not in (SOURCE, ORIGIN)}
             results[str(record.id)] = (of_content, vectors)
         if offset is None:

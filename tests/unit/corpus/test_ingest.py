@@ -65,8 +65,8 @@ async def test_each_record_is_reported_with_its_outcome(tmp_path: Path) -> None:
     reports = []
     async with text_search(tmp_path) as client:
         for each in (source, more):
-            seen = outcomes[each.stem]
-            note = lambda *record, seen=seen: seen.append(record[:2])  # noqa: E731
+            records = outcomes[each.stem]
+            note = lambda *record, records=records: records.append(record[:2])  # noqa: E731
             reports.append(await index_pages(client, each, on_record=note))
         assert await snippets(client, "mill") == ["The mill pond.", "The mill."]
     assert sorted(outcomes["pages"]) == [("line 1", "added"), ("line 2", "rejected"), ("line 3", "rejected")]
@@ -127,7 +127,7 @@ async def test_pages_with_more_passages_and_pictures_than_a_call_takes_are_index
         [version] = await versions(client)
         assert "Paragraph 299" in (await snippets(client, "paragraph 299"))[0]
     assert (report.added, report.rejected) == (2, ())
-    assert version["points"] > 130 + 300  # 32 MiB of JSON hold fewer of these pictures
+    assert version["points"] > 130 + 300  # more than fits into one request of 32 MiB
 
 
 async def test_one_url_twice_is_one_page_and_indexing_it_again_changes_nothing(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ async def test_an_interrupted_run_continues_where_it_stopped(tmp_path: Path) -> 
 
 
 def patient(*pauses_s: float) -> tuple[IngestOptions, list[float]]:
-    """Options to try again after these pauses, and how long was waited."""
+    """Return options that retry after these pauses, and the list that records the pauses in seconds."""
     waits: list[float] = []
 
     async def pause(seconds: float) -> None:
@@ -206,10 +206,10 @@ def photo_shelf(folder: Path, busy: int = 0) -> Any:
         if b"broken" in contents:
             raise CorruptImage("The image could not be decoded.")
         written = ImageItems.model_validate_json(items).items
-        flat = [item.id for item, seen in zip(written, contents, strict=True) if seen == b"flat"]
+        flat = [item.id for item, image in zip(written, contents, strict=True) if image == b"flat"]
         rejected = dict.fromkeys(flat, "It has no texture.")
-        kept = [item for item in written if item.id not in rejected]
-        points = [StoredPoint(item.id, {"look": [1.0, 0.0]}, item.model_dump()) for item in kept]
+        accepted = [item for item in written if item.id not in rejected]
+        points = [StoredPoint(item.id, {"look": [1.0, 0.0]}, item.model_dump()) for item in accepted]
         replace_photos(request.app.state.pool.engine.store, name, points)
         return Indexed(indexed=len(points), rejected=rejected)
 

@@ -62,13 +62,13 @@ def test_a_bad_line_is_named_with_its_reason(folder: Path, line: bytes | str, re
 
 
 def test_good_lines_are_read_around_bad_and_empty_ones(folder: Path) -> None:
-    url, known = "https://a.example", {"built": 1820}
-    good = json.dumps({"photo": "a.jpg", "entity": "The  mill", "attributes": known, "url": url}).encode()
+    url, facts = "https://a.example", {"built": 1820}
+    good = json.dumps({"photo": "a.jpg", "entity": "The  mill", "attributes": facts, "url": url}).encode()
     manifest = folder / "images.jsonl"
     manifest.write_bytes(b"\xef\xbb\xbf" + good + b"\r\n\n{\n" + good)
     first, bad, last = read_photos(manifest)
     origin = name_of(manifest).origin("a.jpg")
-    assert first == PhotoRecord("line 1", folder / "a.jpg", "The mill", known, "", url, origin)
+    assert first == PhotoRecord("line 1", folder / "a.jpg", "The mill", facts, "", url, origin)
     assert isinstance(bad, Rejected)
     assert bad.where == "line 3"
     assert isinstance(last, PhotoRecord)

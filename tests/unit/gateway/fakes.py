@@ -195,7 +195,7 @@ def indexed(points: int) -> Collections:
 
 
 class FakeServices:
-    """The eight services. They find one book, whose author and pages are known, or reply as `replies` say."""
+    """The eight services. They find one book with its author and page count, or send `replies`."""
 
     def __init__(self, **replies: Any) -> None:
         self.ocr = FakeService(print_of(text_line("THE SALT ROAD")))

@@ -72,7 +72,7 @@ async def arrive(group: TaskGroup, door: Door, name: str, **visit: Any) -> None:
 
 
 def arrivals(visits: Mapping[str, Mapping[str, Any]]) -> Scene:
-    """One question after the other."""
+    """Return a scene in which the questions arrive in order."""
 
     async def scene(door: Door, group: TaskGroup) -> None:
         for name, visit in visits.items():

@@ -53,7 +53,7 @@ WRONG_PARTS = {
 }
 
 
-# Which forms cannot be read is tested in tests/unit/chassis/test_bodies.py.
+# tests/unit/chassis/test_bodies.py tests malformed forms.
 @pytest.mark.parametrize(("parts", "status", "kind"), WRONG_PARTS.values(), ids=map(ascii, WRONG_PARTS))
 async def test_a_bad_form_is_refused(world: World, parts: list[bytes], status: int, kind: str) -> None:
     refused(await post_form(world, form_of(*parts)), status, kind)

@@ -78,9 +78,6 @@ async def test_each_baseline_runs_its_own_stages_calls_and_searches_only(
     assert result.outcome.route is (Route.DIRECT if name in CLOSED else Route.RAG)
 
 
-# Searches
-
-
 @pytest.mark.parametrize("name", REWRITING)
 async def test_query_is_rewritten_with_the_results_of_image_search(name: str) -> None:
     result = await ask_paper(name)

@@ -60,7 +60,7 @@ async def test_hanging_optional_stage_is_cancelled(
         want_crops(world.services)
     impatient(stage)
     answer = await world.ask()
-    if service.calls:  # on a slow machine its time may be over before it is called
+    if service.calls:  # on a slow machine the deadline may pass before this call
         with anyio.fail_after(20):
             await service.left.wait()
     assert answer.degraded == [stage.value]

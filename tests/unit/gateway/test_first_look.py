@@ -43,7 +43,7 @@ async def ask(reasoner: ScriptedReasoner, question: str = QUESTION, **more: Any)
 
 
 def blind(reasoner: ScriptedReasoner) -> ScriptedReasoner:
-    """One that drafts nothing."""
+    """Return the reasoner with drafting turned off."""
     reasoner.looks = False
     return reasoner
 

@@ -81,7 +81,7 @@ async def test_an_undecided_photo_is_searched_by_its_crops_and_an_unlikely_thing
     answer = await world.ask()
     assert [labels for _, labels, _ in services.cropper.calls] == [["book"]]
     assert len(services.image_search.calls) == 1 + len(crops)
-    assert [entity.probability for entity in world.reasoner.candidates[0]] == best  # one name, its best
+    assert [entity.probability for entity in world.reasoner.candidates[0]] == best  # the best of each name
     assert (answer.entity, answer.degraded) == (BOOK if best else None, [])
 
 

@@ -20,7 +20,7 @@ from tests.unit.gateway.test_chat_completions import URI, user
 from tests.unit.gateway.test_spoken_answers import speaking
 from tests.unit.gateway.test_streaming import STREAM, events_of
 
-world = test_spoken_answers.world  # a fixture of these tests
+world = test_spoken_answers.world  # import the fixture `world`
 SAID = tone(0.4)
 
 

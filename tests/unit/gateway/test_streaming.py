@@ -80,7 +80,7 @@ async def test_events_arrive_during_the_work_and_a_disconnected_client_cancels_i
         async for text in reply.aiter_text():
             received += text
             if "draft" in received:
-                await services.text_search.arrived.wait()  # first: leaving the loop disconnects
+                await services.text_search.arrived.wait()  # wait before leaving the loop, which disconnects
                 if mood is Mood.HANGS:
                     break
                 services.text_search.release.set()

@@ -1,7 +1,7 @@
-"""A server of embeddings and of reranking in the shapes of OpenAI, vLLM, Infinity, TEI and Cohere.
+"""A server for embeddings and reranking with the APIs of OpenAI, vLLM, Infinity, TEI and Cohere.
 
-It refuses what the real ones refuse: another shape's fields, more inputs than they take, too long a text.
-A picture counts by its colours; a text by the colours that it names and, a little, by its other words.
+Like the real servers, it refuses unknown fields, too many inputs and texts that are too long. An image's
+embedding depends on its colours; a text's on the colours that it names and, slightly, on its other words.
 """
 
 import base64
@@ -28,7 +28,7 @@ _JPEG = "data:image/jpeg;base64,"
 
 
 def _short(text: str) -> str:
-    """At worst, every six letters of a word are a token, beside [CLS] and [SEP]."""
+    """Return `text` if it surely fits into 512 tokens: one per six letters of a word, [CLS] and [SEP]."""
     if not text or 2 + sum(-(-len(word) // 6) for word in text.split()) > 512:
         raise ValueError("empty, or beyond 512 tokens")
     return text
@@ -138,10 +138,11 @@ Fault = Callable[[Any], Any]
 
 @dataclass
 class ModelServer:
-    """`score` makes of a relevance in 0..1 what is sent.
+    """Serve embeddings and reranking, and record the requests.
 
-    `spoil` changes vectors or results, `fault` a whole reply, also into a `Response`. `pictures`: how many
-    came with each input of a chat; `sides`: their longest sides; `instructions`: all that came.
+    `score` turns a relevance in 0..1 into the score that is sent. `spoil` changes the vectors or results;
+    `fault` changes the whole reply or returns a `Response`. `bodies` holds the requests, `pictures` the
+    number of images in each chat input, `sides` their longest sides in pixels.
     """
 
     bodies: list[Any] = field(default_factory=list)
@@ -153,7 +154,6 @@ class ModelServer:
     fault: Fault = lambda reply: reply
 
     def app(self) -> FastAPI:
-        """The server."""
         app = FastAPI(dependencies=[Depends(_authorized)])
         routes: dict[str, Callable[..., Any]] = {
             "/embeddings": self._infinity,
@@ -215,7 +215,7 @@ class ModelServer:
         return [*pictures, *texts]
 
     def _list(self, body: Request, vectors: list[list[float]]) -> Response:
-        """Backwards, as Infinity may send it."""
+        """Return the vectors in reverse order, as Infinity may do."""
         data = [
             {"object": "embedding", "index": index, "embedding": each}
             for index, each in enumerate(self.spoil(vectors))
@@ -224,9 +224,9 @@ class ModelServer:
 
     def _reply(self, body: BaseModel, reply: Any) -> Response:
         self.bodies.append(body)
-        sent = self.fault(reply)
+        data = self.fault(reply)
         return (
-            sent if isinstance(sent, Response) else Response(json.dumps(sent), media_type="application/json")
+            data if isinstance(data, Response) else Response(json.dumps(data), media_type="application/json")
         )
 
 
@@ -242,7 +242,7 @@ def _decoded(uri: str) -> RGB:
 
 
 def vector(*parts: str | RGB) -> list[float]:
-    """What pictures show and texts say; longer than 1."""
+    """Return the embedding of the pictures and texts together: [SIZE], not normalised."""
     total = np.zeros(SIZE)
     for part in parts:
         words = re.findall(r"\w+", part.lower()) or [""] if isinstance(part, str) else []
@@ -258,6 +258,6 @@ def _of_word(word: str) -> Any:
 
 
 def relevance(query: Sequence[str | RGB], text: str) -> float:
-    """In 0..1."""
+    """Return the relevance of a text to a query, in 0..1: the cosine similarity, rescaled."""
     one, other = np.array(vector(*query)), np.array(vector(text))
     return float(1 + one @ other / np.linalg.norm(one) / np.linalg.norm(other)) / 2

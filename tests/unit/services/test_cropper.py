@@ -19,8 +19,8 @@ from tests.unit.services.image_search_calls import jpeg
 from tests.unit.services.sample_pictures import LEANING, picture, warped
 
 
-def seen(name: str) -> RGB:
-    """A cover at an angle on an uneven, noisy table."""
+def tilted_cover(name: str) -> RGB:
+    """Return a photo of a cover at an angle on an uneven, noisy table."""
     rng = np.random.default_rng(3)
     patches = rng.uniform(-25, 25, (4, 4, 3)).astype(np.float32)
     photo = warped(picture(name)) + np.asarray(cv2.resize(patches, (640, 640), interpolation=cv2.INTER_CUBIC))
@@ -32,13 +32,13 @@ CORNERS = sort_corners(np.array(LEANING, np.float32) * 640)
 
 @pytest.mark.parametrize("name", ["book-0088", "food-0031", "menu-0055"])
 def test_a_cover_seen_at_an_angle_is_the_best_region(name: str) -> None:
-    best = BuiltinCropper().crop(seen(name), [], 6)[0]
+    best = BuiltinCropper().crop(tilted_cover(name), [], 6)[0]
     assert best.kind == "quadrilateral"
     assert overlap(np.array(best.corners, np.float32), CORNERS) >= 0.8
 
 
 def test_a_rectified_cover_looks_like_the_cover() -> None:
-    straight, original = rectify(seen("book-0088"), CORNERS), picture("book-0088")
+    straight, original = rectify(tilted_cover("book-0088"), CORNERS), picture("book-0088")
     resized = cv2.resize(straight, (original.shape[1], original.shape[0]))
     assert np.corrcoef(resized.ravel(), original.ravel())[0, 1] > 0.9
 
@@ -162,7 +162,7 @@ def test_boxes_without_area_overlap_nothing() -> None:
 
 async def test_regions_come_with_their_rectified_jpeg() -> None:
     async with live(create_app(CropperSettings(port=0))) as client:
-        files = {"image": ("photo.jpg", jpeg(seen("book-0088")), "image/jpeg")}
+        files = {"image": ("photo.jpg", jpeg(tilted_cover("book-0088")), "image/jpeg")}
         reply = await client.post("/v1/crop", files=files, data={"max_regions": "3"})
         labelled = await client.post("/v1/crop", files=files, data={"labels": ["book", "sign"]})
         wrong = await client.post("/v1/crop", files={"image": b"just words"})

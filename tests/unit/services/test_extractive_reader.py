@@ -42,7 +42,7 @@ class SureOfYears:
         ("When was the lighthouse painted?", "1931"),
         ("When was the lighthouse built?", "1874"),
         ("When was the harbour wall finished?", "1902"),
-        ("Whose?", None),  # words that no passage has change nothing
+        ("Whose?", None),  # no word of the question is in a passage
     ],
 )
 def test_the_sentence_with_more_of_the_question_answers(question: str, year: str | None) -> None:
@@ -80,7 +80,7 @@ def test_an_answer_is_less_sure_where_much_else_answers_a_little() -> None:
         ("When did Marit Edling buy the Ostrel Mill?", "Ostrel Mill", None, 2),
         ("When did Marit Edling buy the Ostrel Mill?", "", "Ostrel Mill", 2),
         ("When was wheel 2 moved by Edling?", "", None, 2),
-        ("WHEN WAS IT SOLD?", "", None, 0),  # of capitals only: no names
+        ("WHEN WAS IT SOLD?", "", None, 0),  # all capitals: no names are recognised
     ],
 )
 def test_names_and_numbers_beside_the_title_and_the_subject_make_an_answer_less_sure(

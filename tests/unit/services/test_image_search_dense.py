@@ -58,7 +58,7 @@ def times(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return answers
 
 
-def test_the_same_photo_is_found_first_with_what_is_known_of_it(
+def test_the_same_photo_is_found_first_with_its_attributes(
     engine: DenseImageSearch, times: list[bool]
 ) -> None:
     assert engine.index("images-1", [known("The Salt Road", BOOK), known("Fair", POSTER)]) == {}
@@ -66,9 +66,9 @@ def test_the_same_photo_is_found_first_with_what_is_known_of_it(
     assert (first.entity, first.title, first.attributes) == ("Fair", "Fair (0)", {"author": "Mira Holm"})
     assert (first.photo_index, first.inliers) == (0, None)
     assert first.probability > 0.9 > second.probability
-    times += [True, False]  # a search without time ends with what it has
-    seen = engine.search([POSTER, BOOK], 1, "images-1")
-    assert [(each.entity, each.photo_index) for each in seen] == [("Fair", 0)]
+    times += [True, False]  # the search runs out of time and returns its hits so far
+    hits = engine.search([POSTER, BOOK], 1, "images-1")
+    assert [(each.entity, each.photo_index) for each in hits] == [("Fair", 0)]
     times.append(False)
     assert engine.search([POSTER], 1, "images-1") == []
 
@@ -106,14 +106,14 @@ def test_a_thing_at_the_end_of_a_tall_photo_is_found_and_its_vector_is_of_the_ce
     centre, same = engine.embed([tall, tall[side : side * 2]])
     assert centre @ same == pytest.approx(1, abs=1e-3)
     assert engine.embed([]).shape == (0, SIZE)
-    assert encoder.passes == [1, 3, 2]  # all views of all photos go through the model at once
+    assert encoder.passes == [1, 3, 2]  # one pass for all views of all photos
 
 
 def test_many_photos_of_one_thing_are_one_hit_and_hide_no_other(engine: DenseImageSearch) -> None:
     photos = [known("Fair", noisy(POSTER, number), number) for number in range(40)]
     engine.index("images-1", [*photos, known("The Salt Road", BOOK)])
-    seen = engine.search([noisy(POSTER, 41), photos[0].photo], 2, "images-1")
-    assert [(each.entity, each.photo_index) for each in seen] == [("Fair", 1), ("The Salt Road", ANY)]
+    hits = engine.search([noisy(POSTER, 41), photos[0].photo], 2, "images-1")
+    assert [(each.entity, each.photo_index) for each in hits] == [("Fair", 1), ("The Salt Road", ANY)]
 
 
 def test_a_collection_of_another_model_is_refused_not_searched(
@@ -121,11 +121,11 @@ def test_a_collection_of_another_model_is_refused_not_searched(
 ) -> None:
     other = DenseImageSearch(store, ColourEncoder("a model of the same size"))
     pocket = BuiltinImageSearch(store, tmp_path / "features")
-    for stranger in (other, pocket):
+    for other_engine in (other, pocket):
         with pytest.raises(CollectionConflict):
-            stranger.search([POSTER], 5, "images-1")
+            other_engine.search([POSTER], 5, "images-1")
         with pytest.raises(CollectionConflict):
-            stranger.index("images-1", [known("Fair", POSTER)])
+            other_engine.index("images-1", [known("Fair", POSTER)])
 
 
 FRAME = Frame(32, 32)
@@ -154,8 +154,8 @@ def test_every_view_fills_the_frame(height: int, width: int, fit: Fit) -> None:
 @pytest.mark.parametrize("turned", [False, True])
 def test_squares_of_the_centre_and_both_ends_hold_the_photo_s_own_pixels(turned: bool) -> None:
     tall = photo(90, 40)
-    seen = tall.transpose(1, 0, 2) if turned else tall
-    for views in (square_views(seen, 64), framed_views(seen, Frame(40, 40))):
+    image = tall.transpose(1, 0, 2) if turned else tall
+    for views in (square_views(image, 64), framed_views(image, Frame(40, 40))):
         straight = [view.transpose(1, 0, 2) if turned else view for view in views]
         expected = [tall[25:65], tall[:40], tall[50:]]
         assert [np.array_equal(*pair) for pair in zip(straight, expected, strict=True)] == [True] * 3

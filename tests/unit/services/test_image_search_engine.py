@@ -54,21 +54,21 @@ def test_an_indexed_thing_is_found_with_all_that_is_known(engine: BuiltinImageSe
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_thing_that_is_not_indexed_is_not_claimed(engine: BuiltinImageSearch, name: str) -> None:
-    seen = engine.search([warped(picture(name))], 5, "things")
-    assert all(each.probability < 0.5 for each in seen)
+    hits = engine.search([warped(picture(name))], 5, "things")
+    assert all(each.probability < 0.5 for each in hits)
 
 
 def test_photos_are_fused_to_one_hit_an_entity(engine: BuiltinImageSearch) -> None:
     first, second = KINDS[0], KINDS[3]
     nothing = np.full((300, 300, 3), 90, np.uint8)
     photos = (warped(picture(first)), warped(picture(second)), warped(picture(first), TURNED))
-    seen = engine.search((nothing, *photos), 5, "things")
-    claimed = [each for each in seen if each.probability >= 0.5]
+    hits = engine.search((nothing, *photos), 5, "things")
+    claimed = [each for each in hits if each.probability >= 0.5]
     assert sorted(each.entity for each in claimed) == sorted((first, second))
     places = {each.entity: each.photo_index for each in claimed}
     assert places[first] in (1, 3)
     assert places[second] == 2
-    assert [each.probability for each in seen] == sorted((each.probability for each in seen), reverse=True)
+    assert [each.probability for each in hits] == sorted((each.probability for each in hits), reverse=True)
 
 
 def test_parallel_search_equals_sequential(
@@ -87,8 +87,8 @@ def test_of_two_siblings_the_seen_one_comes_first(engine: BuiltinImageSearch) ->
     engine.store.create("series", engine.schema)
     engine.index("series", [thing(each) for each in SIBLINGS])
     for own in SIBLINGS:
-        seen = engine.search([warped(picture(own))], 5, "series")
-        assert seen[0].entity == own
+        hits = engine.search([warped(picture(own))], 5, "series")
+        assert hits[0].entity == own
 
 
 def test_a_featureless_photo_is_rejected_by_itself(engine: BuiltinImageSearch) -> None:

@@ -79,7 +79,7 @@ def test_tiny_photos_are_described_without_errors(shape: tuple[int, int]) -> Non
     [
         ((100, 100), (0.0, 0.0, 0.4, 1.0), (0.5, 0.5)),
         ((400, 80), (0.0, 0.0, 0.4, 1.0), (0.95, 0.05)),
-        ((80, 80), (0.5, 0.0, 1.0, 1.0), (0.98, 0.97)),  # things side by side are no rivals
+        ((80, 80), (0.5, 0.0, 1.0, 1.0), (0.98, 0.97)),  # entities side by side do not compete
     ],
 )
 def test_rivals_for_one_place_share_their_probability(
@@ -103,7 +103,7 @@ def test_features_survive_their_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [3, 30, 500])
-def test_a_damaged_features_file_is_told_from_a_whole_one(cut: int) -> None:
+def test_a_damaged_features_file_is_detected(cut: int) -> None:
     data = encode(features(THING))
     with pytest.raises(DamagedFeatures):
         decode(data[:cut])

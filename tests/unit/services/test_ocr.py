@@ -40,7 +40,7 @@ def texts(engine: BuiltinOcr, picture: RGB) -> list[str]:
 def test_a_photo_held_any_way_round_reads_the_same(engine: BuiltinOcr, turns: int) -> None:
     lines = engine.read(np.ascontiguousarray(np.rot90(BOOK, turns))).lines
     assert [squeezed(line.text) for line in lines] == TEXTS
-    start, end = np.array(lines[0].quadrilateral[:2])  # the first corner is where the text starts
+    start, end = np.array(lines[0].quadrilateral[:2])  # the text starts at the first corner
     along = (end - start) / np.linalg.norm(end - start)
     assert along == pytest.approx([(1, 0), (0, -1), (-1, 0), (0, 1)][turns], abs=0.1)
 

@@ -42,7 +42,8 @@ def test_small_and_outer_lines_are_left_out_and_a_title_is_read() -> None:
     chosen, left_out = most_useful([title, corner, middle], (1000, 1000), 2, 64_000)
     assert left_out == 1
     assert [each.tolist() for each in chosen] == [title.tolist(), middle.tolist()]
-    wide = [box(0, 20 * row, 1900, 20) for row in range(50)]  # 4,560 pixels each at the recogniser's height
+    # Scaled to the recogniser's height, each line is 4,560 pixels wide.
+    wide = [box(0, 20 * row, 1900, 20) for row in range(50)]
     chosen, left_out = most_useful(wide, (1000, 1900), 200, 64_000)
     assert (len(chosen), left_out) == (14, 36)
     above = [box(0, 0, 900, 60), *(box(0, 100 + 30 * row, 900, 20) for row in range(40))]
@@ -191,8 +192,8 @@ RIGHT_1, RIGHT_2 = box(400, 100), box(400, 140)
 def test_a_turned_and_tilted_photo_reads_in_the_same_order(
     lines: list[Points], texts: str, order: list[int], quarter_turns: int, tilt: float
 ) -> None:
-    seen = [turned(corners, 90 * quarter_turns + tilt) for corners in lines]
-    assert reading_order(seen, texts.split("|"), quarter_turns) == order
+    rotated = [turned(corners, 90 * quarter_turns + tilt) for corners in lines]
+    assert reading_order(rotated, texts.split("|"), quarter_turns) == order
 
 
 @given(

@@ -1,5 +1,3 @@
-"""The reader's service."""
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How an answer of the reader is spoken: sentences, clauses, attributes and rows of tables."""
+"""How the reader shortens answers for speech: sentences, clauses, attributes and table rows."""
 
 import re
 

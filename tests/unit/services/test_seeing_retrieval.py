@@ -19,16 +19,16 @@ from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app
 from services.text_search.engine import SEEING_INSTRUCTIONS
 from services.text_search.engines.remote import RemoteShape
-from services.text_search.settings import Engine, TextSearchSettings
+from services.text_search.settings import TextSearchSettings
 from tests.live import live, served
 from tests.unit.services.image_encoders import PAINTS
 from tests.unit.services.image_search_calls import jpeg
 from tests.unit.services.model_server import KEY, MODEL, ModelServer
-from tests.unit.services.text_search_calls import chunk, publish
+from tests.unit.services.text_search_calls import chunk, publish, remote_settings
 
 
 def plain(colour: str, side: int = 64) -> bytes:
-    """A JPEG of one colour."""
+    """Return a JPEG of one colour."""
     return jpeg(np.full((side, side, 3), PAINTS[colour], np.uint8))
 
 
@@ -40,15 +40,8 @@ def pictured(text: str, picture: bytes) -> dict[str, Any]:
 async def text_search(folder: Path, node: ModelServer, **fields: Any) -> AsyncIterator[httpx.AsyncClient]:
     """The service with an empty version `v1` that readers see."""
     async with served(node.app()) as url:
-        settings = TextSearchSettings(
-            port=0,
-            data_dir=folder,
-            engine=Engine.REMOTE,
-            remote_url=url,
-            remote_model=MODEL,
-            remote_key=KEY,
-            **{"remote_shape": RemoteShape.VLLM, "hybrid": False, **fields},
-        )
+        fields = {"remote_shape": RemoteShape.VLLM, "hybrid": False, **fields}
+        settings = remote_settings(folder, url, **fields)
         async with live(create_app(settings)) as client:
             await client.post("/v1/collections", json={"name": "v1"})
             await client.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})

@@ -27,7 +27,7 @@ def test_commands_use_the_presets_path_port_and_weights(preset: Preset) -> None:
     assert [word.split("/")[2] for word in named] == ([folder] if preset.repository else [])
 
 
-def test_vllm_is_told_its_share_and_may_fetch_nothing_and_kokoro_does_not_log_what_is_spoken() -> None:
+def test_vllm_gets_its_memory_share_and_no_media_domains_and_kokoro_does_not_log_texts() -> None:
     preset = PRESETS["vllm-whisper"]
     words = serve_command(preset)
     assert words[-2:] == ["--gpu-memory-utilization", f"{vllm_share(preset):g}"]

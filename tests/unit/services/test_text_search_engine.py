@@ -32,19 +32,19 @@ MENU = passage("The soup of the day costs 6.50 euros.", title="Café Nord menu")
 
 
 @pytest.mark.parametrize(
-    ("question", "found"),
+    ("question", "expected"),
     [
         ("Who wrote The Salt Road?", [AUTHOR, PAGES]),
         ("How much is the soup?", [MENU]),
-        ("How many pages has The Salt Road?", [PAGES, AUTHOR]),  # of which only the title says it
+        ("How many pages has The Salt Road?", [PAGES, AUTHOR]),  # only the title of PAGES names the book
         ("?!", []),
     ],
 )
 def test_the_passage_that_speaks_of_it_comes_first(
-    engine: IndexedTextSearch, question: str, found: list[Passage]
+    engine: IndexedTextSearch, question: str, expected: list[Passage]
 ) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
-    assert [hit.passage for hit in engine.search([question], 3, "v1")] == found
+    assert [hit.passage for hit in engine.search([question], 3, "v1")] == expected
 
 
 def test_depth_limits_pages_of_which_two_passages_are_found_its_best_first(engine: IndexedTextSearch) -> None:
@@ -56,9 +56,9 @@ def test_depth_limits_pages_of_which_two_passages_are_found_its_best_first(engin
     query = ["harbour of Lindvik"]
     assert [len(engine.search(query, 6, "v1", depth)) for depth in (10, 13, None)] == [2, 5, 6]
     assert len(engine.search([*query, "forgotten"], 6, "v1", 3)) == 5
-    found = [hit.passage for hit in engine.search(["harbour of Lindvik lit in 1911"], 6, "v1")]
-    assert [each.address for each in found].count(url) == 2
-    assert next(each for each in found if each.address == url) == lit
+    passages = [hit.passage for hit in engine.search(["harbour of Lindvik lit in 1911"], 6, "v1")]
+    assert [each.address for each in passages].count(url) == 2
+    assert next(each for each in passages if each.address == url) == lit
 
 
 def test_each_hit_says_which_sub_queries_found_it(engine: IndexedTextSearch) -> None:

@@ -14,11 +14,10 @@ from chassis.http.remote import RemoteServer
 from services.text_search.app import create_app
 from services.text_search.engine import BGE_QUERY_INSTRUCTION, Instructions
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, shorten
-from services.text_search.settings import Engine, TextSearchSettings
 from tests.live import live, served
 from tests.unit.services.image_encoders import SIZE
 from tests.unit.services.model_server import KEY, MODEL, OTHER_PATH, ModelServer, vector
-from tests.unit.services.text_search_calls import chunk, publish
+from tests.unit.services.text_search_calls import chunk, publish, remote_settings
 
 PLAIN = Instructions("", "")
 Answer = TypeVar("Answer")
@@ -42,7 +41,7 @@ async def call_encoder(
 
 
 def inputs(server: ModelServer) -> list[list[str]]:
-    """The texts of each request after the first, which learns the vectors' size."""
+    """Return the texts of each request but the first, which only measures the size of the vectors."""
     return [body.input for body in server.bodies[1:]]
 
 
@@ -101,15 +100,7 @@ async def test_pages_are_found_after_a_restart(tmp_path: Path) -> None:
     question = "Who wrote The Salt Road?"
     server, replies = ModelServer(), []
     async with served(server.app()) as url:
-        settings = TextSearchSettings(
-            port=0,
-            data_dir=tmp_path,
-            engine=Engine.REMOTE,
-            remote_url=url,
-            remote_model=MODEL,
-            remote_key=KEY,
-            remote_path=OTHER_PATH,
-        )
+        settings = remote_settings(tmp_path, url, remote_path=OTHER_PATH)
         for start in range(2):
             async with live(create_app(settings)) as client:
                 if start == 0:

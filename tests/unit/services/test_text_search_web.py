@@ -70,10 +70,10 @@ def test_a_page_that_is_slow_or_gone_leaves_its_excerpt_and_the_others(internet:
     internet.page("/dam", "<h1>Dam</h1><p>The Lindvik dam is 112 m high and was built in 1961.</p>")
     internet.slow.add("/slow")
     internet.results("/slow", "/gone", "/dam", content="An excerpt about the dam.")
-    found = {hit.passage.url.rpartition("/")[2]: hit.passage.text for hit in hits(internet, seconds=6.0)}
-    assert found.keys() == {"slow", "gone", "dam"}
-    assert found["gone"] == found["slow"] == "An excerpt about the dam."
-    assert "112 m high" in found["dam"]
+    texts = {hit.passage.url.rpartition("/")[2]: hit.passage.text for hit in hits(internet, seconds=6.0)}
+    assert texts.keys() == {"slow", "gone", "dam"}
+    assert texts["gone"] == texts["slow"] == "An excerpt about the dam."
+    assert "112 m high" in texts["dam"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_too_many_searches_a_minute_are_refused_with_the_time_to_wait(internet: 
     clock = ManualClock(0.0)
     internet.results(content="")
     with closing(engine(internet, clock=clock, per_minute=2)) as opened:
-        search(opened, ["one", "two", "three"])  # the third is not sent
+        search(opened, ["one", "two", "three"])  # the third query exceeds `per_minute` and is not sent
         clock.now = 20.0
         with pytest.raises(Overloaded) as refusal:
             search(opened, ["four"])

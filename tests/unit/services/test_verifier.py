@@ -41,7 +41,8 @@ async def test_a_supported_answer_comes_with_its_span_and_another_with_the_reaso
     assert EVIDENCE[reply.span.evidence_index][reply.span.start : reply.span.end] == reply.span.text
     assert "312" in reply.span.text
     assert [check.name for check in reply.checks] == [CheckName.TERMS]
-    other = await ask("It has 321 pages.", engine=Engine.WHITE_BOX)  # which reads where no model signals
+    # Without a model's signals, the white-box engine reads the evidence.
+    other = await ask("It has 321 pages.", engine=Engine.WHITE_BOX)
     assert not other.supported
     assert [check.detail for check in other.checks if not check.passed] == ["The evidence does not say this."]
     assert not (await ask("It has 312 pages.", supported_from=1.0)).supported

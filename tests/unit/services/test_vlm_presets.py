@@ -22,7 +22,7 @@ def test_json_flags_are_json_and_no_key_is_on_the_command_line_and_nothing_is_fe
     assert "--api-key" not in words
     assert words[words.index("--host") + 1] == "127.0.0.1"
     assert json.loads(words[words.index("--limit-mm-per-prompt") + 1])["image"] == 1
-    if ":v0.10.2" not in preset.image:  # which has no such flag
+    if ":v0.10.2" not in preset.image:  # vLLM 0.10.2 does not have the flag
         assert words[words.index("--allowed-media-domains") + 1].endswith(".invalid")
 
 

@@ -85,10 +85,10 @@ async def _record(folder: Path, place: int, question: Question, traits: ServerTr
     with counting_calls(keep=True) as calls:
         async with bench(script, traits=traits) as it:
             await _ask(it, question, photo.read_bytes(), [OTHER, *pages])
-    found = [{"title": each.title, "url": each.url, "text": each.text} for each in (OTHER, *pages)]
+    results = [{"title": each.title, "url": each.url, "text": each.text} for each in (OTHER, *pages)]
     run_facts = Told(
         notes=[{"stage": "text_search", "text": f"2 results: x; kept: {question.query}"}],
-        found=[{"stage": "text_search", **each} for each in found],
+        found=[{"stage": "text_search", **each} for each in results],
         model_calls=calls.words or [],
     )
     truth = Truth(

@@ -71,8 +71,8 @@ async def built(out: Path, *runs: Path, referee: Referee | None = None, **plan: 
         return await build(every, remembering, RuleJudge())
 
 
-async def asked(folder: Path, *questions: Question, **plan: Any) -> DataSet:
-    """The data set of one run of these questions, in `data` of that folder."""
+async def run_and_build(folder: Path, *questions: Question, **plan: Any) -> DataSet:
+    """Run the questions, then build their data set in `folder / "data"`."""
     await ask_run(folder / "run", questions)
     return await built(folder / "data", folder / "run", **plan)
 
@@ -98,13 +98,13 @@ async def test_label_is_the_own_answer_if_right_and_else_a_refusal_or_the_gold_o
 ) -> None:
     unanswerable = Question(5, answerable=False, accepted=(), gold="I don't know.")
     questions = (RIGHT, WRONG, REFUSED, unanswerable, Question(4, gold=" ", answered="Never."))
-    made = await asked(tmp_path, *questions, wrong=wrong)
+    data = await run_and_build(tmp_path, *questions, wrong=wrong)
     result = conversations(tmp_path, Task.ANSWER)
     labels = {Label.OWN: RIGHT.answered, Label.REFUSAL: "I don't know."}
     assert [each.source for each in result] == sources
     assert [each.label for each in result] == [labels.get(each.source, each.gold) for each in result]
     assert [each.reply for each in result] == [each.answered for each in questions[: len(result)]]
-    assert made.unused[Task.ANSWER]["there is no gold answer"] == (wrong is not Wrong.REFUSAL)
+    assert data.unused[Task.ANSWER]["there is no gold answer"] == (wrong is not Wrong.REFUSAL)
 
 
 async def test_rewordings_are_kept_if_right(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ async def test_sample_equals_the_models_prompt(tmp_path: Path) -> None:
 
 async def test_filter_label_needs_form_and_right_answer(tmp_path: Path) -> None:
     loose = Question(4, knowledge="<answer>Built in 1931.</answer>")
-    data = await asked(tmp_path, RIGHT, WRONG, loose)
+    data = await run_and_build(tmp_path, RIGHT, WRONG, loose)
     (sample,) = conversations(tmp_path, Task.FILTER)
     assert sample.label == RIGHT.knowledge
     assert [message.role for message in sample.messages] == ["system", "user", "assistant", "user"]
@@ -159,7 +159,9 @@ async def test_filter_label_needs_form_and_right_answer(tmp_path: Path) -> None:
 
 async def test_questions_have_gold_article_and_history(tmp_path: Path) -> None:
     first, second = Question(1, session="s"), Question(2, session="s", turn=1)
-    await asked(tmp_path, first, second, Question(3, answerable=False, accepted=()), tasks=(Task.QUESTION,))
+    await run_and_build(
+        tmp_path, first, second, Question(3, answerable=False, accepted=()), tasks=(Task.QUESTION,)
+    )
     results: list[QuestionSample] = list(read_samples(tmp_path / "data", Task.QUESTION).samples)
     assert [each.question for each in results] == [first.text, second.text]
     assert results[1].history == ((first.text, first.answered),)
@@ -168,7 +170,7 @@ async def test_questions_have_gold_article_and_history(tmp_path: Path) -> None:
 
 async def test_samples_of_a_photo_share_a_part(tmp_path: Path) -> None:
     questions = [Question(number, photo=number // 2) for number in range(40)]
-    await asked(tmp_path, *questions, tasks=(Task.ANSWER, Task.QUESTION))
+    await run_and_build(tmp_path, *questions, tasks=(Task.ANSWER, Task.QUESTION))
     parts: dict[str, set[Part]] = {}
     for task in (Task.ANSWER, Task.QUESTION):
         for sample in read_samples(tmp_path / "data", task).samples:
@@ -240,7 +242,7 @@ async def test_broken_rows_are_named_and_the_others_are_made(tmp_path: Path) -> 
 
 async def test_uniform_labels_are_reported(tmp_path: Path) -> None:
     questions = [Question(number, answered="I don't know.") for number in range(10)]
-    data = await asked(tmp_path, *questions, tasks=(Task.ANSWER,))
+    data = await run_and_build(tmp_path, *questions, tasks=(Task.ANSWER,))
     assert any('10 of 10 labels are "I don\'t know."' in fault for fault in data.faults)
     assert json.loads((tmp_path / "data" / INDEX).read_text())["faults"] == data.faults
 
@@ -253,7 +255,7 @@ async def test_a_run_without_the_model_s_calls_says_how_to_get_them(tmp_path: Pa
 
 
 async def test_helpful_passage_has_negatives(tmp_path: Path) -> None:
-    await asked(tmp_path, RIGHT, tasks=(Task.PASSAGES,))
+    await run_and_build(tmp_path, RIGHT, tasks=(Task.PASSAGES,))
     (sample,) = read_samples(tmp_path / "data", Task.PASSAGES).samples
     assert "built in 1931" in sample.positive
     assert ["Rome is the capital" in text for text in sample.negatives] == [True]

@@ -210,5 +210,5 @@ def test_of_several_processes_only_the_main_one_writes_and_begins_logs_anew(
     write_everything(main)
     other.go_on_after(0)
     assert (len(main.metrics()), len(main.rollouts())) == (1, 1)
-    main.go_on_after(0)  # as after a kill before the first checkpoint
+    main.go_on_after(0)  # as if the run was killed before its first checkpoint
     assert (main.metrics(), main.rollouts()) == ([], [])

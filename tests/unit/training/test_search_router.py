@@ -127,9 +127,9 @@ def test_artefact_describes_its_data(tmp_path: Path) -> None:
 def test_unsuitable_drafts_are_refused(
     some: slice, change: dict[str, object], message: str, tmp_path: Path
 ) -> None:
-    made = drafts()
-    changed = [each.model_copy(update=change) for each in made[some]]
-    data = written(tmp_path, [*made[: some.start or 0], *changed])
+    rows = drafts()
+    changed = [each.model_copy(update=change) for each in rows[some]]
+    data = written(tmp_path, [*rows[: some.start or 0], *changed])
     with pytest.raises(WrongConfig, match=message):
         trained(tmp_path / "run", data)
     assert not (tmp_path / "run" / ARTEFACT).exists()

@@ -67,7 +67,7 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def bytes_read() -> int:
-    """By this process so far, holes included."""
+    """Return how many bytes this process has read so far, including holes of sparse files."""
     return int(Path("/proc/self/io").read_text().split()[1])
 
 
@@ -170,7 +170,7 @@ def test_a_published_version_that_does_not_open_is_named_with_what_to_do(folder:
 
 def test_readers_are_led_back_from_a_version_that_does_not_open(folder: Path) -> None:
     cut(shard_file(folder, "v2", "segment.json"))
-    cut(shard_file(folder, "v3", "segment.json"))  # nobody read it
+    cut(shard_file(folder, "v3", "segment.json"))  # never opened
     for _ in range(2):  # also after a restart
         with opened(folder) as store:
             store.publish("pages", "v1")

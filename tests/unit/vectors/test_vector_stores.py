@@ -235,7 +235,7 @@ OF_BGE = replace(SCHEMA, encoder="bge-large")
         (CollectionSchema(sparse=("words",)), False),
     ],
 )
-def test_a_reader_needs_only_the_vectors_that_it_reads_and_is_told_when_they_are_not_there(
+def test_a_reader_needs_only_the_vectors_that_it_reads_and_fails_when_they_are_missing(
     store: VectorStore, part: CollectionSchema, there: bool
 ) -> None:
     store.create("v1", OF_BGE)
@@ -249,7 +249,7 @@ def test_a_reader_needs_only_the_vectors_that_it_reads_and_is_told_when_they_are
         store.require("v1", part)
 
 
-def test_another_models_vectors_are_told_apart_by_name_where_their_size_is_the_same(
+def test_another_models_vectors_of_the_same_size_differ_by_name(
     store: VectorStore,
 ) -> None:
     store.create("v1", OF_BGE)

@@ -39,7 +39,7 @@ def test_search_finds_the_best_of_a_full_raster(seed: int) -> None:
 
 
 def measured(confidence: Floats, proposed: Floats) -> Signals:
-    """Answers of which nothing but this is known."""
+    """Return signals with only `confidence` and `proposed` measured."""
     count = len(confidence)
     return unmeasured(
         generated(np.random.default_rng(5), count, tokens=False),
@@ -98,7 +98,8 @@ def population(rng: np.random.Generator, sessions: int) -> Signals:
 def test_mean_risk_stays_below_the_ceiling() -> None:
     rng = np.random.default_rng(0)
     chosen = [loosest_below(0.1, population(rng, 60), PATH).answer_confidence for _ in range(DRAWS)]
-    risks = [(1.0 - least) ** 2 / 2 for least in chosen]  # the integral of 1 - c from the threshold to 1
+    # The integral of 1 - confidence from the threshold to 1.
+    risks = [(1.0 - least) ** 2 / 2 for least in chosen]
     slack = 3 * float(np.std(risks)) / math.sqrt(DRAWS)
     assert np.mean(risks) <= 0.1 + slack
     assert np.mean(risks) >= 0.05  # and it does not withhold for nothing

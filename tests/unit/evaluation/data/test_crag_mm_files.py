@@ -70,9 +70,9 @@ def test_rows_of_both_schema_versions_become_the_same(tmp_path: Path) -> None:
     assert [each.turns for each in first.conversations] == [each.turns for each in second.conversations]
     assert first.fingerprint == second.fingerprint
     assert first.conversations[0].turns[0].gold == "Mira Holm wrote it."
-    asked = (row("a", turn("a.0")), row("a", turn("a.0", "and when?")))
-    made = [of_rows(tmp_path / f"{place}", each).fingerprint for place, each in enumerate(asked)]
-    assert made[0] != made[1]
+    rows = (row("a", turn("a.0")), row("a", turn("a.0", "and when?")))
+    fingerprints = [of_rows(tmp_path / f"{place}", each).fingerprint for place, each in enumerate(rows)]
+    assert fingerprints[0] != fingerprints[1]
 
 
 def test_label_words_are_normalised() -> None:

@@ -226,7 +226,7 @@ def test_a_refusal_is_missing_whatever_its_punctuation(answer: str) -> None:
         assert verdict(answer, true) == "missing"
 
 
-def test_an_abstention_a_repeated_gold_and_what_nobody_can_know_are_judged_by_themselves() -> None:
+def test_an_abstention_a_repeated_gold_and_an_unanswerable_question_are_judged_without_a_model() -> None:
     assert verdict("1234", PAGES, "how many?", abstained=True) == "missing"
     assert verdict(" It is open then. ", OPEN, "?", "It is open then.") == "correct"
     assert verdict("It has 312 pages.", truth("unanswerable", None, "I don't know")) == "incorrect"

@@ -84,13 +84,13 @@ def hostile(record: TurnRecord) -> TurnRecord:
         "proposed": HOSTILE,
         "signals": {**answer.explanation.signals, HOSTILE: 0.5},
     }
-    said = {
+    changes = {
         "answer": HOSTILE,
         "explanation": answer.explanation.model_copy(update=explained),
         "citations": [each.model_copy(update=ill | {"snippet": "<script>"}) for each in answer.citations],
         "timings_ms": {**answer.timings_ms, HOSTILE: 3.0},
     }
-    words["answer"] = answer.model_copy(update=said)
+    words["answer"] = answer.model_copy(update=changes)
     return record.model_copy(update=words | {"trace": trace.model_copy(update={"refused_by": HOSTILE})})
 
 
@@ -130,7 +130,8 @@ def test_page_is_well_formed_and_self_contained(which: str, request: pytest.Fixt
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     references = {a["href"] for _, a in page.tags if a.get("href")}
     assert {f"#{name}" for name in ids} >= {r for r in references if r and not r.startswith("data:")}
-    assert ("img" in {tag for tag, _ in page.tags}) == (which == "plain")  # its photos can be read
+    # Only the plain run has readable photos.
+    assert ("img" in {tag for tag, _ in page.tags}) == (which == "plain")
 
 
 def test_hostile_words_stand_there_as_words(attacked: Path) -> None:

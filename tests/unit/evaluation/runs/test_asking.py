@@ -81,8 +81,8 @@ async def test_forgotten_session_continues_with_history(tmp_path: Path) -> None:
     assert outcomes_of(again.run.records) == outcomes_of(whole.records)
     first, second = pipeline.queries
     assert [turn.question for turn in first.history] == [WHO[0]]
-    said = [(turn.question, turn.answer) for turn in second.history]
-    assert said == [(WHO[0], "It is by Mira Holm."), (PAGES[0], "200 pages")]
+    history = [(turn.question, turn.answer) for turn in second.history]
+    assert history == [(WHO[0], "It is by Mira Holm."), (PAGES[0], "200 pages")]
     assert first.photo == second.photo is not None
 
 
@@ -136,8 +136,8 @@ ANSWER = answered("a")
 LOST = Unreachable("The gateway cannot be reached.")
 
 
-class Sent:
-    """Fails as told, in turn, then answers; counts how often it was sent."""
+class ScriptedCall:
+    """A call that raises `failures` in order, then answers. `times` counts the attempts."""
 
     def __init__(self, *failures: LoreglassError) -> None:
         self._failures = list(failures)
@@ -151,7 +151,7 @@ class Sent:
 
 
 def questioner(waits: list[float] | None = None) -> Questioner:
-    """Its sleep takes no time."""
+    """Return a questioner that records its pauses in `waits` instead of sleeping."""
 
     async def wait(seconds: float) -> None:
         if waits is not None:
@@ -163,27 +163,27 @@ def questioner(waits: list[float] | None = None) -> Questioner:
 async def test_an_overloaded_gateway_is_asked_again_when_it_says() -> None:
     waits = list[float]()
     refusals = [Overloaded(retry_after_s=2), Overloaded(), Overloaded(retry_after_s=900)]
-    reply = await questioner(waits).put(Sent(*refusals))
+    reply = await questioner(waits).put(ScriptedCall(*refusals))
     assert (reply.answer, reply.error, reply.asked_again) == (ANSWER, None, 3)
     assert waits == [2, 1, 30]
 
 
 async def test_a_gateway_that_stays_overloaded_is_an_outcome_in_the_end() -> None:
-    reply = await questioner().put(Sent(*[Overloaded()] * (MOST_OVERLOADS + 1)))
+    reply = await questioner().put(ScriptedCall(*[Overloaded()] * (MOST_OVERLOADS + 1)))
     assert (reply.error, reply.asked_again) == ("overloaded", MOST_OVERLOADS)
 
 
 async def test_a_gateway_that_stays_away_ends_the_run() -> None:
     with pytest.raises(RunStopped, match="same command again"):
-        await questioner().put(Sent(*[LOST] * MOST_LOSSES))
+        await questioner().put(ScriptedCall(*[LOST] * MOST_LOSSES))
 
 
 async def test_question_that_always_breaks_the_connection_fails_while_others_succeed() -> None:
     async def others_get_through(_: float) -> None:
-        await asks.put(Sent())
+        await asks.put(ScriptedCall())
 
     asks = Questioner(Experiment(explain=True), others_get_through)
-    assert (await asks.put(Sent(*[LOST] * MOST_LOSSES))).error == "unreachable"
+    assert (await asks.put(ScriptedCall(*[LOST] * MOST_LOSSES))).error == "unreachable"
 
 
 @pytest.mark.parametrize(
@@ -196,11 +196,11 @@ async def test_question_that_always_breaks_the_connection_fails_while_others_suc
 )
 async def test_what_every_question_would_meet_ends_the_run(failure: LoreglassError) -> None:
     with pytest.raises(RunStopped, match=failure.detail):
-        await questioner().put(Sent(failure))
+        await questioner().put(ScriptedCall(failure))
 
 
 @pytest.mark.parametrize("make", [DeadlineExceeded, InvalidRequest, DependencyUnavailable])
 async def test_any_other_failure_is_what_came_of_the_question(make: Callable[[], LoreglassError]) -> None:
-    sent = Sent(make())
-    reply = await questioner().put(sent)
-    assert (reply.answer, reply.error, sent.times) == (None, make().kind, 1)
+    call = ScriptedCall(make())
+    reply = await questioner().put(call)
+    assert (reply.answer, reply.error, call.times) == (None, make().kind, 1)

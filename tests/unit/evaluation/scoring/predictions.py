@@ -93,8 +93,8 @@ def scored(prediction: Prediction) -> Scored:
     return Scored(turn_record(prediction["said"], part=part, **place), JUDGED[prediction["judge"]])
 
 
-def turn_record(said: str | None, *, session: str = "s", turn: int = 0, **changes: Any) -> TurnRecord:
-    """A record with this answer; None: the request failed."""
-    answer = None if said is None else answered(said)
+def turn_record(text: str | None, *, session: str = "s", turn: int = 0, **changes: Any) -> TurnRecord:
+    """Return the record of a turn with this answer. None means that the request failed."""
+    answer = None if text is None else answered(text)
     fields = {"question": "how many pages has it?", "gold": GOLD, "client_ms": 12.5, **changes}
     return turn_of(f"{session}.{turn}", answer, session_id=session, turn=turn, **fields)

@@ -89,8 +89,8 @@ async def test_the_benchmarks_score_is_in_the_run_the_report_and_the_table(tmp_p
     names = systems_at("", ["wiki-prf-1"])
     variants = {"wiki-prf": pipeline, **dict.fromkeys(names, pipeline)}
     async with scripted_gateway(pipeline, experiments=True, variants=variants) as url:
-        asked = ("--gateway", url, "--pipeline", "wiki-prf")
-        run = await invoke("run", source, "--out", tmp_path / "run", *asked)
+        options = ("--gateway", url, "--pipeline", "wiki-prf")
+        run = await invoke("run", source, "--out", tmp_path / "run", *options)
         tables = ("--tables", "wiki-prf-1", "--gateway", url, "--at", f"prf-7b={url}")
         table = await invoke("ablate", source, "--out", tmp_path / "out", *tables)
         unknown = await invoke("ablate", source, "--out", tmp_path / "out", *tables, "--at", f"prf-9b={url}")

@@ -114,7 +114,7 @@ async def test_control_characters_do_not_mean_an_ignored_schema() -> None:
 
 
 async def test_a_value_out_of_its_range_does_not_mean_an_ignored_schema() -> None:
-    too_long = says(GOOD | {"reason": "r" * 41})  # schemas are sent without lengths
+    too_long = says(GOOD | {"reason": "r" * 41})  # the client removes length limits from schemas
     async with bench({"finding": [too_long, says(GOOD)]}) as it:
         with pytest.raises(VlmReplyUnusable):
             await ask(it)

@@ -16,12 +16,12 @@ WIDE = 10_000
 
 def test_pieces_are_numbered_in_order_and_headed_by_their_kind() -> None:
     print_, memory = CitationKind.PHOTO, CitationKind.MEMORY
-    found = [
+    pieces = [
         page("First.", "A"),
         Evidence("OPEN", "The photo", "", print_),
         Evidence("Old", "Door", "", memory),
     ]
-    lines = evidence_blocks(found, WIDE).text.splitlines()
+    lines = evidence_blocks(pieces, WIDE).text.splitlines()
     assert lines[1:3] == ["<<<piece 1, page: A>>>", "First."]
     assert lines[4:6] == ["<<<piece 2, print in the photo>>>", "OPEN"]
     assert lines[7:9] == ["<<<piece 3, what the user saw before: Door>>>", "Old"]

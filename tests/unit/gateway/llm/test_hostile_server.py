@@ -29,9 +29,9 @@ PROMPT = understand(ASK, None, OPTIONS)
 async def client_of(
     head: bytes, endless: bytes = b"", requests: list[bytes] | None = None
 ) -> AsyncIterator[VlmClient]:
-    """A client whose server answers everything with `head`, then with `endless` for ever, and then closes.
+    """Yield a client whose server sends `head`, then `endless` forever. Without `endless`, it disconnects.
 
-    `requests` takes what was asked.
+    The server appends the requests that it receives to `requests`.
     """
 
     async def serve(stream: SocketStream) -> None:

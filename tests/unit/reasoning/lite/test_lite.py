@@ -38,9 +38,9 @@ MINUTE = Deadline.after_ms(60_000)
 
 @dataclass
 class WordReader:
-    """Answers with the sentence that shares most words with the question; how many is its probability.
+    """A reader that answers with the sentence that shares most words with the question.
 
-    It takes and gives the contract's own messages: nothing reaches it that a service would refuse.
+    The share of common words is its probability. It validates requests and replies against the contract.
     """
 
     error: LoreglassError | None = None
@@ -80,12 +80,12 @@ def _answer(request: ReadRequest, index: int, passage: ReadPassage, sentence: Se
 
 
 def ask(question: str, *history: Turn, photo: bool = True, new: bool | None = None) -> Query:
-    """A question about a photo, after the given turns; the photo is new where there are none."""
+    """Return a question about a photo after the given turns. Without turns, the photo is new."""
     return Query(question, PHOTO if photo else None, not history if new is None else new, tuple(history))
 
 
 def sign(*texts: str) -> PhotoText:
-    """Lines of one size below each other, as on a sign that fills the photo."""
+    """Return lines of equal size, one below the other, as on a sign that fills the photo."""
     tops = [0.1 + 0.08 * row for row in range(len(texts))]
     return PhotoText(
         tuple(
@@ -95,17 +95,17 @@ def sign(*texts: str) -> PhotoText:
 
 
 def thing(name: str, probability: float = 0.95, **attributes: str) -> Entity:
-    """A candidate of image search."""
+    """Return a candidate of image search."""
     return Entity(name, probability, tuple(attributes.items()))
 
 
 def page(text: str, title: str = "") -> Evidence:
-    """A chunk of a page."""
+    """Return a chunk of a page."""
     return Evidence(text, title, "https://pages.example/1", CitationKind.PAGE, 0.8)
 
 
-def known(entity: Entity) -> tuple[Evidence, ...]:
-    """The sentences of its attributes."""
+def attribute_evidence(entity: Entity) -> tuple[Evidence, ...]:
+    """Return one sentence as evidence for each attribute of the entity."""
     return tuple(
         Evidence(
             f"The {key} of {entity.name} is {value}.", entity.name, "", CitationKind.IMAGE, 0.9, entity.name
@@ -115,7 +115,7 @@ def known(entity: Entity) -> tuple[Evidence, ...]:
 
 
 async def drafted(question: Query, printed: PhotoText | None = None) -> Draft:
-    """The first look."""
+    """Return the draft for a question and the text in its photo."""
 
     async def read() -> PhotoText:
         return printed or PhotoText()
@@ -124,7 +124,7 @@ async def drafted(question: Query, printed: PhotoText | None = None) -> Draft:
 
 
 async def selected(question: Query, *candidates: Entity, printed: PhotoText | None = None) -> Entity | None:
-    """The thing that the question is about."""
+    """Return the candidate that the question is about, if any."""
     draft, reasoner = await drafted(question, printed), LiteReasoner(WordReader())
     return await reasoner.select_entity(question, draft, candidates, printed or PhotoText(), MINUTE)
 
@@ -136,9 +136,9 @@ async def answered(
     printed: PhotoText | None = None,
     reader: WordReader | None = None,
 ) -> Reply:
-    """The answer from the evidence, the attributes of `entity` and the print; its quotes stand in them."""
+    """Answer from the evidence, the attributes of `entity` and the photo's text, and check the quotes."""
     shown = printed or PhotoText()
-    pieces = (*(known(entity) if entity else ()), *evidence, *photo_evidence(shown))
+    pieces = (*(attribute_evidence(entity) if entity else ()), *evidence, *photo_evidence(shown))
     context = Context(Route.RAG, entity, shown, pieces)
     draft = await drafted(question, printed)
     reply = await LiteReasoner(reader or WordReader()).answer(
