@@ -52,10 +52,7 @@ export class Outbox {
 
   async run() {
     try {
-      while (this.wanted) {
-        this.wanted = false;
-        await this.alone(() => this.drain());
-      }
+      while (this.wanted) await this.alone(() => this.drain());
     } finally {
       this.running = null;
     }
@@ -81,11 +78,12 @@ export class Outbox {
   async drain() {
     let fails = 0;
     for (;;) {
+      this.wanted = false;
       const turn = (await this.store.all()).find(({ id, status }) => status === "waiting" && !this.cancelled.has(id));
       if (!turn) return;
       const again = await this.attempt(turn);
       fails = again ? fails + 1 : 0;
-      if (again) await this.pause(turn, again, fails);
+      if (again && !this.wanted) await this.pause(turn, again, fails);
     }
   }
 
