@@ -20,7 +20,7 @@ from pydantic_core import from_json
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from chassis.settings import AppSettings, ServiceToken
-from gateway.planning.latencies import VlmSpeed
+from gateway.planning.latencies import Latencies, VlmSpeed, load_latencies
 from gateway.planning.placement import PlacementPlan
 from gateway.planning.stages import PROMPTS, USUAL_DEADLINE_MS, Stage
 from gateway.state import Unverified
@@ -334,3 +334,11 @@ class GatewaySettings(AppSettings):
         if self.reasoning is Reasoning.VLM and not self.vlm_model:
             raise ValueError("reasoning=vlm needs vlm_model, a name that GET /v1/models of vlm_url lists")
         return self
+
+    def read_latencies(self) -> Latencies:
+        """Return the latencies that planning starts from. Raises `WrongSettings`."""
+        if self.reasoning is not Reasoning.VLM:
+            return load_latencies(self.latencies)
+        others = self.stage_models.values()
+        speeds = {stage: model.speed or self.vlm_speed for model in others for stage in model.stages}
+        return load_latencies(self.latencies, self.vlm_speed, speeds)

@@ -22,14 +22,16 @@ from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
 from contracts.answer import MemoryInput, Reason, Route, Verification
 from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, vary, with_thresholds
+from gateway.planning.estimates import Estimates
 from gateway.planning.explaining import SILENT, Explaining
+from gateway.planning.plan import Plan
 from gateway.planning.planner import FixedPlan, LivePlan, Planner
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
 from gateway.reasoning.port import counting_calls
 from gateway.serving.admission import Admission
 from gateway.serving.memory import Memory
-from gateway.serving.metrics import OnEnd
+from gateway.serving.metrics import GatewayMetrics, OnEnd
 from gateway.serving.question import (
     SPOKEN_CHARS,
     Admitted,
@@ -43,7 +45,8 @@ from gateway.serving.question import (
 )
 from gateway.serving.stores import Session, Sessions, Traces, new_session_id
 from gateway.serving.voice import NO_VOICE, Voice, with_words
-from gateway.state import Query, Turn, Unverified, reason_of
+from gateway.settings import GatewaySettings
+from gateway.state import GenerationBudget, Query, Turn, Unverified, reason_of
 from gateway.steps.conclusion import (
     Outcome,
     in_the_askers_language,
@@ -52,7 +55,7 @@ from gateway.steps.conclusion import (
     with_caution,
 )
 from gateway.steps.memory import sighting_of
-from gateway.thresholds import Thresholds
+from gateway.thresholds import LITE_LIMITS, RetrievalLimits, Thresholds
 
 LEAST_SHARE = 0.5
 """A question that waits may keep at least this share of its time waiting; it may be short of time anyway."""
@@ -67,6 +70,19 @@ class Tier:
 
     admission: Admission
     planner: Planner
+
+
+def open_tiers(
+    settings: GatewaySettings, has_fallback: bool, estimates: Estimates, meters: GatewayMetrics
+) -> list[Tier]:
+    """Return the tiers, in the order in which a question tries them: degrade before shed."""
+    generation = GenerationBudget(evidence_chars=settings.vlm_evidence_chars)
+    planner = Planner(Plan.full(RetrievalLimits() if has_fallback else LITE_LIMITS, generation), estimates)
+    full = Tier(meters.open_admission("full", settings.max_in_flight, settings.max_waiting), planner)
+    if not has_fallback:
+        return [full]
+    degraded = meters.open_admission("degraded", settings.max_in_flight, 0)
+    return [full, Tier(degraded, planner.without_model())]
 
 
 @dataclass(slots=True)

@@ -8,6 +8,8 @@ import structlog
 from prometheus_client import CollectorRegistry, Gauge
 
 from chassis.errors import LoreglassError
+from chassis.http.calls import ServiceClient
+from chassis.http.client import HttpClient
 from chassis.http.health import Note
 from chassis.resilience.breaker import Breaker, RetryBudget
 from chassis.resilience.deadlines import Deadline
@@ -16,8 +18,9 @@ from chassis.resilience.guard import Guard
 from chassis.resilience.limits import GradientLimit
 from chassis.telemetry.metrics import GuardMetrics
 from contracts.operations import Info
-from gateway.clients.services import Services
+from gateway.clients.services import PhotoRecipients, Services
 from gateway.planning.placement import CPU, Cards, PlacementPlan, card_index, compare
+from gateway.settings import GatewaySettings
 
 _MOST_WAITING = 64
 """Calls to one service that wait for others to end; several for each question in flight."""
@@ -73,6 +76,21 @@ class Guards:
     def weigh(self, service: str, items: int) -> float:
         """Return the milliseconds that a call is expected to keep its card busy; 0 where it needs none."""
         return self._cards.weight_ms(service, items) if self._cards else 0.0
+
+
+def open_services(settings: GatewaySettings, http: HttpClient, guards: Guards) -> Services:
+    """Return a guarded client of each service."""
+    token = settings.services.read_token()
+
+    def client(name: str) -> ServiceClient:
+        return ServiceClient(http, name, getattr(settings, f"{name}_url"), guards.adaptive(name), token)
+
+    return Services(
+        **{name: client(name) for name in Services.names()},
+        web_search=client("web_search") if settings.web_search_url else None,
+        photo_to=PhotoRecipients(settings.photo_to_domain_router, settings.photo_to_reranker),
+        weigh=guards.weigh,
+    )
 
 
 log = structlog.get_logger()

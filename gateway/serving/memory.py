@@ -23,10 +23,13 @@ from redis.exceptions import RedisError
 from chassis.errors import NotFound
 from chassis.images import ImageLimits, PhotoDecoders
 from chassis.resilience.deadlines import Clock, Deadline
+from chassis.settings import read_secret
 from chassis.startup import WrongSettings
 from contracts.answer import MemoryInput
 from gateway.serving.admission import Admission
+from gateway.serving.stores import Stores
 from gateway.serving.tenants import Caller
+from gateway.settings import GatewaySettings
 from gateway.state import Photo, Recall, Sighting
 from gateway.store import ListChange, Store
 
@@ -181,6 +184,19 @@ class Memory:
             return None if plain is None else _decode(key.rpartition(":")[2], plain)
         except (ValueError, TypeError, LookupError):  # of another version
             return None
+
+
+async def open_memory(
+    settings: GatewaySettings, stores: Stores, photos: PhotoDecoders, slots: Admission, clock: Clock
+) -> Memory | None:
+    """Return the memory of what was seen; None without the operator's key. Raises `WrongSettings`."""
+    text = read_secret(SETTING, settings.memory_key, settings.memory_key_file)
+    if not text:
+        return None
+    key = encryption_key(text)
+    if stores.redis is not None:
+        await check_key(stores.redis, key)
+    return Memory(stores.memories, key, settings.memory_days, photos, slots, clock)
 
 
 def _seal(key: bytes, plain: bytes, name: str) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import structlog
 from pydantic import BaseModel, ConfigDict, Field
@@ -58,16 +58,6 @@ class Quota:
     sessions: float = inf
     traces: float = inf
     stored_bytes: float = inf
-
-    @classmethod
-    def of_settings(cls, settings: GatewaySettings) -> "Quota":
-        return cls(
-            requests_per_minute=settings.tenant_requests_per_minute,
-            in_flight=settings.tenant_in_flight,
-            sessions=settings.tenant_sessions,
-            traces=settings.tenant_traces,
-            stored_bytes=settings.tenant_stored_bytes,
-        )
 
 
 class KeyEntry(BaseModel):
@@ -139,6 +129,18 @@ class Keys:
         self._version = _version(path)
         self._quota = quota
         self._grants = _read(path, quota) if path else _Grants()
+
+    @classmethod
+    def of_settings(cls, settings: GatewaySettings) -> Self:
+        """Return the keys of the settings' file. Raises `WrongSettings`."""
+        quota = Quota(
+            requests_per_minute=settings.tenant_requests_per_minute,
+            in_flight=settings.tenant_in_flight,
+            sessions=settings.tenant_sessions,
+            traces=settings.tenant_traces,
+            stored_bytes=settings.tenant_stored_bytes,
+        )
+        return cls(settings.keys, quota=quota, local_without_key=settings.local_without_key)
 
     def quota(self, tenant: str) -> Quota:
         """Return the tenant's quota. Without a keys file there is no limit: there is one tenant only."""
