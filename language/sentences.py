@@ -12,10 +12,11 @@ _SHORTENED = word_set("""
 """)
 """What a full stop after it belongs to, whatever follows; folded."""
 _ENDING = word_set("inc ltd co corp etc jr sr plc al a.m p.m u.s u.k u.s.a u.n b.c a.d d.c")
-"""What may end a sentence or not: it does where a function word or pronoun follows in upper case."""
+"""What may end a sentence or not, like initials: it does if a function word or pronoun follows."""
 _STARTERS = word_set("""
     The A An This That These Those It He She They We You I In On At Its His Her Their After Before When While
     There But And As By For From However Since With To Both Each No
+    Thus Therefore Then If Some Many Most Of Such Because
 """)
 _BREAK = re.compile(
     r"(?:(?<![.!?…])[.!?…]+[\"'”’)\]]*(?:\[\d{1,3}\])*\s+(?=[\"'“‘«(\[]*(?:[^\W_a-zß-ÿ]|[a-z][A-Z]))|[。！？]|\n)"
@@ -60,11 +61,15 @@ def _belongs_to_word(text: str, mark: re.Match[str]) -> bool:
     following = _NEXT_WORD.match(text, mark.end())
     if word.casefold() == "no":  # "No. 5", but not "They said no."
         return following is not None and following.group(1)[0].isdigit()
-    if word.casefold() in _ENDING:
-        return following is None or following.group(1) not in _STARTERS
-    initial = len(word) == 1 and word.isalpha() and word.isupper() and word != "I"
+    initial = len(word) == 1 and word.isalpha() and word.isupper()
+    if initial or word.casefold() in _ENDING:
+        return following is None or following.group(1) not in _STARTERS or _is_initial(text, following)
     dotted = "." in word and word[0].isalpha()
-    return initial or dotted or word.casefold() in _SHORTENED
+    return dotted or word.casefold() in _SHORTENED
+
+
+def _is_initial(text: str, word: re.Match[str]) -> bool:
+    return len(word.group(1)) == 1 and text[word.end() :].startswith(".")
 
 
 def _append(pieces: list[Sentence], text: str, start: int, end: int) -> None:

@@ -50,10 +50,13 @@ _OPEN_END = word_set("about by for from in made of on to with")
 """A question that ends so does not ask for a name: "what is this made of?"."""
 _READING = {stem(word) for word in ("read", "written", "printed", "print", "text", "sign", "label", "write")}
 _COMPARES = re.compile(
-    r"\b(?:than|(?:more|less|fewer|older|newer|younger|taller|higher|longer|shorter|bigger|larger|smaller"
-    r"|heavier|lighter|cheaper|faster|slower|earlier|later|better|wider|deeper)\b[^?]*\bor)\b",
+    r"\b(?:more|less|fewer|older|newer|younger|taller|higher|longer|shorter|bigger|larger|smaller"
+    r"|heavier|lighter|cheaper|faster|slower|earlier|later|better|wider|deeper)\b[^?]*\bor\b"
+    r"|^(?:is|are|was|were|do|does|did|has|have|can|how (?:much|many))\b[^?]*"
+    r"\bthan (?!\W?\d|an? |one |two |three |half )",
     re.IGNORECASE,
 )
+"""Finds "is this older than the bridge?", and nothing in "is it more than 40 m long?"."""
 _MOST_TOPICS = 3
 _TELLING = 2
 """Words from which a question says what it is about."""
@@ -84,7 +87,7 @@ class ParsedQuestion:
     @property
     def compares(self) -> bool:
         """Return whether it asks which of two things has more of something: no one passage answers that."""
-        return _COMPARES.search(self.text) is not None
+        return _COMPARES.search(_POLITE.sub("", self.text)) is not None
 
     @property
     def asks_print(self) -> bool:

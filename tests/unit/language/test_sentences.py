@@ -37,6 +37,12 @@ PARAGRAPHS = [
     ["He died on Sept. 11, 1703.", "Nobody noticed."],
     ["She holds a Ph.D. in physics.", "Her B.A. is in art."],
     ["It was closed in 1990.", "(It reopened later.)", "Now it thrives."],
+    [
+        "Every problem in C can be reduced to X.",
+        "Thus no problem in C is harder.",
+        "It was built by I. M. Pei.",
+    ],
+    ["Malcolm X. A. Smith spoke about vitamin C.", "No one came."],
     ["I am.", "You are.", "So am I.", "He knows."],
 ]
 

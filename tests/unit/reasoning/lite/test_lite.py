@@ -185,7 +185,11 @@ def test_a_question_that_says_next_to_nothing_goes_on_from_the_one_before() -> N
         ("Is this church older than Notre-Dame?", True),
         ("Is there more sugar in this or in Rye Crackers?", True),
         ("Which is more recent, this painting or Monte Rosa?", True),
+        ("Can you tell me, how much taller is this than the Old Mill?", True),
         ("Is this a river or a lake?", False),
+        ("By what year had it sold more than 400,000 copies?", False),
+        ("Is the battery bigger than 4000 mAh?", False),
+        ("Which ships other than warships were built here?", False),
         ("Who designed the newer wing?", False),
     ],
 )
