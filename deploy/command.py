@@ -23,6 +23,9 @@ def serve(
         str | None, typer.Option(help="a model server: Ollama, llama.cpp, LM Studio, vLLM, a hosted one")
     ] = None,
     model_name: Annotated[str | None, typer.Option(help="which of its models")] = None,
+    models: Annotated[
+        Path | None, typer.Option(help="folder of `loreglass models get`: use the models in it")
+    ] = None,
     host: Annotated[str | None, typer.Option(help="address on which the gateway listens")] = None,
     port: Annotated[int | None, typer.Option(help="port of the gateway")] = None,
     service_port: Annotated[
@@ -40,7 +43,7 @@ def serve(
     from deploy.one_process import main as run
 
     options = {"model": model_url, "model_name": model_name, "host": host, "port": port, "data_dir": data_dir}
-    options |= {"service_port": service_port, "lan": lan or None}
+    options |= {"service_port": service_port, "lan": lan or None, "models": models}
     run(**{name: value for name, value in options.items() if value is not None})
 
 

@@ -1,7 +1,10 @@
 """`loreglass doctor`: what runs here and with which engine, what is indexed, and what to do next."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import TypeVar
 
 import anyio
@@ -10,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.table import Table
 
+import chassis
 from chassis.addresses import service_url
 from chassis.settings import ServiceToken
 from chassis.startup import CannotStart, WrongSettings
@@ -29,6 +33,8 @@ _MISTYPED = (httpx.InvalidURL, OverflowError, UnicodeError)
 """Errors for an invalid address: a port above 65535, a missing bracket."""
 _VOICE = {"stt": "hears questions", "tts": "speaks answers"}
 _GATEWAY, _SEARCHES = "gateway", {"image_search": "photos", "text_search": "passages"}
+WEIGHTS = Path(chassis.__file__).with_name("models") / "weights"
+_ENCODERS = ("cross_encoder", "sentence_encoder")
 Body = TypeVar("Body", bound=BaseModel)
 
 
@@ -174,6 +180,19 @@ def report(parts: Sequence[Part], console: Console) -> bool:
     return all(part.health is not None for part in parts)
 
 
+def damaged_weights(folder: Path = WEIGHTS) -> Iterator[str]:
+    """Yield the files of the built-in models that cannot be read or do not have their recorded hash."""
+    for name in _ENCODERS:
+        file = folder / name / "model.json"
+        try:
+            for other, digest in json.loads(file.read_text("utf-8"))["sha256"].items():
+                file = folder / name / other
+                if sha256(file.read_bytes()).hexdigest() != digest:
+                    yield str(file)
+        except (OSError, ValueError, KeyError):
+            yield str(file)
+
+
 def main(model_url: str | None = None, model_name: str = "") -> bool:
     """Ask and print; return whether all is well. Raises `CannotStart` for settings that are wrong."""
     settings = from_environment(PocketSettings, **({"model": model_url} if model_url else {}))
@@ -184,6 +203,12 @@ def main(model_url: str | None = None, model_name: str = "") -> bool:
             return await examine(http)
 
     is_well = report(anyio.run(run), console)
+    if damaged := list(damaged_weights()):
+        is_well = False
+        advice_on_weights = "Install Loreglass again (in a clone: git checkout chassis/models/weights)."
+        console.print(plain(f"→ weights: {', '.join(damaged)} damaged. {advice_on_weights}"))
+    else:
+        console.print("weights: ok")
     if url:
         try:
             model = anyio.run(find_model, url, model_name or settings.model_name, key)

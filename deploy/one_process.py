@@ -32,6 +32,7 @@ from deploy.indexing import Indexing, Searches
 from deploy.inventory import APPS
 from deploy.invitations import invitations_router
 from deploy.model_server import ModelServer, find_model
+from deploy.models import engine_settings
 from deploy.operator import Operator, operator_router
 from deploy.settings import PocketSettings
 from deploy.uploads import Uploads
@@ -197,12 +198,14 @@ def _say(line: str) -> None:
 
 def _bind_services(settings: PocketSettings, access: ServiceAccess) -> dict[str, BoundApp]:
     """Each service on the next port, in the order of the default ports."""
-    apps = {}
+    apps, larger = {}, engine_settings(settings.models) if settings.models else {}
     for app in APPS[1:]:
-        own: dict[str, object] = {"data_dir": settings.data_dir / app.name, "access": access}
+        own: dict[str, object] = dict(larger.get(app.name, {}))
+        if app.keeps_data:
+            own |= {"data_dir": settings.data_dir / app.name, "access": access}
         if app.name == "image_search":
             own["thumbnails"] = True
-        apps[app.name] = app.create(from_environment(app.settings, **(own if app.keeps_data else {})))
+        apps[app.name] = app.create(from_environment(app.settings, **own))
     if settings.web:
         apps["web_search"] = create_text_search(_web_settings(settings.web, settings.web_key))
     first = settings.service_port

@@ -1,4 +1,4 @@
-"""The demo's photographs: some to index, other views of the same things to ask about, and examples to show.
+"""The demo's photographs: some to index, changed views of them to ask about, and examples to show.
 
 They are files of the package scikit-image, which is not imported. Pages and questions: `samples/photographs`.
 """
@@ -26,11 +26,10 @@ _INDEXED = {
     "Falcon 9 with DSCOVR": "rocket.jpg",
     "Hubble Extreme Deep Field": "hubble_deep_field.jpg",
     "Greek coins of Pompeii": "coins.png",
-    "Motorcycle in a garage": "motorcycle_left.png",
+    "Chelsea the cat": "chelsea.png",
     "Espresso at Pikolo": "coffee.png",
 }
 """Name of the thing and file of the package."""
-_SECOND_CAMERA = "motorcycle_right.png"
 _PRINT = "page.png"
 _DRAWINGS = {"q0007": "In which year was this game published?"}
 _MOST_EXAMPLES = 4
@@ -60,7 +59,7 @@ class Talk:
 def write_photographs(folder: Path) -> tuple[Path, tuple[Talk, ...]]:
     """Write the photographs; return the folder to index, and the conversations.
 
-    A conversation's photograph is from a second camera, or has another angle, crop and brightness.
+    A conversation's photograph has another angle, crop and brightness.
     """
     source = _source()
     indexed, views = folder / "indexed", folder / "asked"
@@ -69,7 +68,7 @@ def write_photographs(folder: Path) -> tuple[Path, tuple[Talk, ...]]:
     for name, file in _INDEXED.items():
         _write(indexed / f"{name}.jpg", _read(source / file))
     views_by_name = {
-        "motorcycle.jpg": _read(source / _SECOND_CAMERA),
+        "cat.jpg": _change_view(_read(source / "chelsea.png"), lean=0.06, light=0.85),
         "rocket.jpg": _change_view(_read(source / "rocket.jpg"), lean=0.06, light=1.25),
         "sky.jpg": _change_view(_read(source / "hubble_deep_field.jpg"), lean=-0.05, light=0.8),
         "coffee.jpg": _change_view(_read(source / "coffee.png"), lean=0.05, light=0.85),

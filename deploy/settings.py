@@ -28,6 +28,9 @@ class PocketSettings(LocalPorts):
         default="info",
         description="`debug`, `info`, `warning`, `error` or `critical`. Unset, in a terminal: `warning`.",
     )
+    models: Path | None = Field(
+        default=None, description="Folder that `loreglass models get` filled. Its models are used."
+    )
     model: HttpAddress | None = Field(
         default=None, description="A model server: `http://127.0.0.1:11434/v1` (Ollama)."
     )

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
@@ -142,7 +143,7 @@ def fetch(weights: Weights, root: Path, token: str, revision: str, endpoint: str
     from huggingface_hub import HfApi, snapshot_download
 
     folder, api = root / weights.name, HfApi(endpoint=endpoint, token=token or False)
-    with _translate_errors(weights.repository, revision):
+    with _translate_errors(weights.repository, revision, urlsplit(api.endpoint).netloc):
         info = api.model_info(weights.repository, revision=revision)
         names = _files([each.rfilename for each in info.siblings or ()], weights.files)
         if not names:
@@ -163,7 +164,9 @@ def fetch(weights: Weights, root: Path, token: str, revision: str, endpoint: str
     if damaged := [each["path"] for each in checked.mismatches if each["path"] in names]:
         for name in damaged:
             (folder / name).unlink()
-        raise CannotFetch(f"{weights.repository}: {', '.join(damaged)} arrived damaged. Run it again.")
+        raise CannotFetch(
+            f"{weights.repository}: the download of {', '.join(damaged)} is corrupt. Run it again."
+        )
     sizes = {name: (folder / name).stat().st_size for name in names}
     facts = {"repository": weights.repository, "revision": revision, "commit": info.sha, "files": sizes}
     (folder / MARKER).write_text(json.dumps(facts, indent=1))
@@ -181,7 +184,7 @@ def _files(names: Sequence[str], weights: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _translate_errors(repository: str, revision: str) -> Iterator[None]:
+def _translate_errors(repository: str, revision: str, host: str) -> Iterator[None]:
     """Turn what the hub's client raises into `CannotFetch`."""
     import httpx2
     from huggingface_hub import errors
@@ -197,13 +200,9 @@ def _translate_errors(repository: str, revision: str) -> Iterator[None]:
         raise CannotFetch(f"{repository} has no revision {revision!r}.") from error
     except errors.RepositoryNotFoundError as error:
         raise CannotFetch(f"{repository} is not on the hub, or the token may not see it.") from error
-    except (
-        errors.HfHubHTTPError,
-        errors.OfflineModeIsEnabled,
-        httpx2.HTTPError,
-        OSError,
-        ValueError,
-    ) as error:
+    except httpx2.TransportError as error:
+        raise CannotFetch(f"No connection to {host}: {repository} was not fetched.") from error
+    except (errors.HfHubHTTPError, httpx2.HTTPError, OSError, ValueError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise CannotFetch(f"{repository} could not be fetched: {reason}. Run it again to resume.") from error
 
@@ -260,7 +259,7 @@ def _parser(settings: WeightsSettings, preset: str) -> argparse.ArgumentParser:
         metavar="APP",
         help=", ".join(apps),
     )
-    parser.add_argument("--list", action="store_true", help="only say what there is to fetch")
+    parser.add_argument("--list", action="store_true", help="only list what there is to fetch")
     parser.add_argument("--wait", action="store_true", help="only wait until another run has fetched them")
     return parser
 

@@ -160,7 +160,7 @@ def _rejects(judgement: Judgement, thresholds: Thresholds) -> bool:
 
 
 def _refused_by(reply: VerifyReply, judgement: Judgement, thresholds: Thresholds) -> str | None:
-    """Return the check that refuses: a model's doubt outweighs every probability, lexical checks lower it.
+    """Return the check that refuses: a model's doubt outweighs the probability by evidence.
 
     The judgement is compared here: the verifier has a threshold of its own for it.
     """

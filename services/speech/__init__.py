@@ -1,1 +1,1 @@
-"""speech: no model code; presets of servers that hear and speak in OpenAI's shapes."""
+"""speech: presets of STT and TTS servers with OpenAI's API; no model code."""

@@ -1,4 +1,4 @@
-"""Servers that hear and speak: a preset is data, so that another server is another entry; and its container.
+"""Presets of STT and TTS servers, and their containers.
 
 Nothing here was measured by us: the README says whose each figure is, and what a user will run into.
 """

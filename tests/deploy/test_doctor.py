@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from bench.ports import free_ports
 from chassis.startup import CannotStart
 from contracts.errors import Problem
 from contracts.operations import Health, Info
-from deploy.doctor import Part, advice, examine, main, report
+from deploy.doctor import WEIGHTS, Part, advice, damaged_weights, examine, main, report
 from deploy.inventory import APPS
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
@@ -124,6 +125,21 @@ def test_each_problem_is_reported_with_the_next_step(parts: list[Part], lines: l
 def test_a_complete_platform_gets_no_advice() -> None:
     parts = [gateway_with(stt="ok", tts="ok"), well("text_search", points=3)]
     assert list(advice(parts)) == ["Voice: the gateway hears questions and speaks answers."]
+
+
+def test_damaged_weights_are_reported_with_what_to_do(
+    ports: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main()
+    assert "weights: ok" in capsys.readouterr().out
+    folder = tmp_path / "cross_encoder"
+    shutil.copytree(WEIGHTS / "cross_encoder", folder)
+    (folder / "tokenizer.json").write_text("{}")
+    damaged = [str(folder / "tokenizer.json"), str(tmp_path / "sentence_encoder" / "model.json")]
+    assert list(damaged_weights(tmp_path)) == damaged
+    monkeypatch.setattr("deploy.doctor.damaged_weights", lambda: damaged)
+    assert not main()
+    assert "Install Loreglass again" in " ".join(capsys.readouterr().out.split())
 
 
 async def test_services_with_tokens_tell_what_is_indexed_to_who_shows_the_read_token(

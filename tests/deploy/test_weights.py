@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from chassis.startup import CannotStart
 from deploy.inventory import APPS
-from deploy.models import MODELS, app
+from deploy.models import MODELS, Model, app, engine_settings
 from deploy.weights import __main__ as command
 from deploy.weights.__main__ import MARKER, REVISIONS, SERVICES, CannotFetch, Weights, fetch, present
 from services.reader.settings import ReaderSettings
@@ -93,7 +94,7 @@ def test_an_incomplete_folder_is_fetched_again(hub: FakeHub, tmp_path: Path, con
     path.unlink() if content is None else path.write_bytes(content)
     assert present(TOY, tmp_path) is None
     if content:  # the client takes a file that it once fetched for whole; the checksums find it
-        with pytest.raises(CannotFetch, match="damaged"):
+        with pytest.raises(CannotFetch, match="corrupt"):
             get(hub, tmp_path)
     get(hub, tmp_path)
     assert path.read_bytes() == FILES["model.safetensors"]
@@ -101,7 +102,7 @@ def test_an_incomplete_folder_is_fetched_again(hub: FakeHub, tmp_path: Path, con
 
 def test_damaged_weights_are_deleted_and_not_marked(hub: FakeHub, tmp_path: Path) -> None:
     hub.damaged.add("model.safetensors")
-    with pytest.raises(CannotFetch, match=r"model\.safetensors arrived damaged"):
+    with pytest.raises(CannotFetch, match=r"the download of model\.safetensors is corrupt"):
         get(hub, tmp_path)
     assert present(TOY, tmp_path) is None
     hub.damaged.clear()
@@ -116,7 +117,7 @@ def test_gated_and_missing_repositories_revisions_and_servers_have_different_err
         get(hub, tmp_path, SHUT)
     with pytest.raises(CannotFetch, match="acme/gone is not on the hub"):
         get(hub, tmp_path, Weights("acme/gone", ("vlm",), 0.1))
-    with pytest.raises(CannotFetch, match="acme/toy could not be fetched"):
+    with pytest.raises(CannotFetch, match=r"^No connection to 127\.0\.0\.1:9: acme/toy was not fetched\.$"):
         fetch(TOY, tmp_path, "", "main", "http://127.0.0.1:9")
     get(hub, tmp_path)
     assert present(TOY, tmp_path, COMMIT)
@@ -171,8 +172,10 @@ MODEL_FILES = {"config.json": b"{}", "tokenizer.json": b"[]", "model.safetensors
 @pytest.fixture
 def model_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setitem(MODELS, "reader", replace(MODELS["reader"], revision=COMMIT))
-    with serving({MODELS["reader"].repository: Repository(dict(MODEL_FILES))}) as model_hub:
+    reader = MODELS["reader"]
+    weights = replace(reader.weights, revision=COMMIT)
+    monkeypatch.setitem(MODELS, "reader", replace(reader, weights=weights))
+    with serving({weights.repository: Repository(dict(MODEL_FILES))}) as model_hub:
         monkeypatch.setenv("HF_ENDPOINT", model_hub.url)
         yield model_hub
 
@@ -183,21 +186,35 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 @pytest.mark.usefixtures("model_hub")
-def test_a_fetched_reader_is_listed_and_its_settings_are_printed(tmp_path: Path) -> None:
+def test_a_fetched_reader_is_listed_and_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CannotStart, match="loreglass models get"):
+        engine_settings(tmp_path)
     code, output = run("get", "--folder", str(tmp_path))
     assert code == 0, output
-    settings = dict(each.split("=", 1) for each in output.split() if each.startswith("LOREGLASS_"))
-    prefix = "LOREGLASS_READER_"
-    reader = ReaderSettings.model_validate(
-        {"engine": settings[f"{prefix}ENGINE"], "model": settings[f"{prefix}MODEL"]}
-    )
+    assert f"loreglass serve --models {tmp_path}" in output
+    reader = ReaderSettings.model_validate(engine_settings(tmp_path)["reader"])
+    assert reader.engine == "extractive"
     assert (Path(reader.model) / "model.safetensors").read_bytes() == MODEL_FILES["model.safetensors"]
     assert "here" in run("list", "--folder", str(tmp_path))[1].splitlines()[0]
+    monkeypatch.setenv("LOREGLASS_READER_ENGINE", "builtin")
+    assert engine_settings(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("name", "model"), MODELS.items())
+def test_the_settings_of_a_larger_model_are_the_services_own(name: str, model: Model) -> None:
+    (service,) = [each for each in APPS if each.name == name]
+    assert model.settings.keys() <= service.settings.model_fields.keys()
+    assert service.settings.model_validate(model.settings)
+    assert model.extra == service.cuda_group
+
+
+def test_an_unknown_model_is_named_with_the_known_ones() -> None:
+    assert "Unknown model 'vlm'. Choose from: reader, text_search" in run("get", "vlm")[1]
 
 
 def test_without_a_network_it_says_so_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
     code, output = run("get", "--folder", str(tmp_path))
     assert code == 1
-    assert "could not be fetched" in output
+    assert "No connection to 127.0.0.1:1: deepset/" in output
     assert "Traceback" not in output

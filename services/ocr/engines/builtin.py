@@ -23,7 +23,7 @@ _MOST_TEXT_WIDTH = 64_000  # pixels of all lines together, side by side at a hei
 _SMALL_PRINT = 24.0
 """Pixels, as searched, that a line's box is high (twice its print); near smaller ones others are missed."""
 _WORTHWHILE = 1.25
-"""Times larger, from which small print is searched once more."""
+"""Enlargement from which a second pass on a crop is worth its time."""
 _DIM = 40.0  # mean luminance (0..255) below which text detection starts to lose lines
 _TARGET = 110.0
 _STRONGEST_GAMMA = 0.35

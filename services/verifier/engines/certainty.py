@@ -76,17 +76,17 @@ def _check(name: CheckName, score: float, threshold: float) -> CheckOutcome:
 
 
 class WhiteBoxVerifier:
-    """Believes the models' signals; reads the evidence itself only when there is none.
+    """Uses the model's signals. Without any, it checks the answer by the evidence.
 
-    The judge has read question, photo, evidence and answer already, so a lexical check of the same evidence
-    would only add its own errors. `lexical` is for answers whose server gave no token probabilities and
-    which nobody judged.
+    The judge has read question, photo, evidence and answer already, so a second check by the same evidence
+    would only add its own errors. `by_evidence` is for answers that have neither token probabilities nor a
+    judgement.
     """
 
     name = "white-box"
 
-    def __init__(self, lexical: Verifier) -> None:
-        self._lexical = lexical
+    def __init__(self, by_evidence: Verifier) -> None:
+        self._by_evidence = by_evidence
 
     def verify(
         self,
@@ -96,8 +96,8 @@ class WhiteBoxVerifier:
         entity: str | None,
         signals: ModelSignals = NO_SIGNALS,
     ) -> Verdict:
-        """Judge by the signals that are there; by the evidence without any."""
+        """Verify by the signals, or without any by the evidence."""
         certainty = certainty_of(signals)
         if certainty is None:
-            return self._lexical.verify(question, answer, evidence, entity)
+            return self._by_evidence.verify(question, answer, evidence, entity)
         return Verdict(certainty.probability, None, certainty.checks, refused=not certainty.accepted)

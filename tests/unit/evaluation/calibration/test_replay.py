@@ -41,7 +41,7 @@ class Case:
     """Return fixed replies of the models and the verifier, whatever the thresholds are."""
 
     reply: Reply
-    lexical: float | None
+    by_evidence: float | None
     judgement: Judgement
     judge_works: bool
     verifier_works: bool
@@ -59,7 +59,7 @@ class Case:
         return self.judgement
 
     async def verify(self, request: VerifyRequest, deadline: Deadline) -> VerifyReply:
-        """Verify like either engine of the verifier; `lexical` None: the engine that uses token signals."""
+        """Verify like either engine of the verifier. `by_evidence` None: the one that uses token signals."""
         if not self.verifier_works:
             raise DependencyUnavailable("The verifier is out.")
         signals = ModelSignals(
@@ -68,14 +68,16 @@ class Case:
             request.token_mean,
             request.model_judgement,
         )
-        certainty, lexical = certainty_of(signals), self.lexical
+        certainty, by_evidence = certainty_of(signals), self.by_evidence
         if certainty is None:
-            lexical = 0.7 if lexical is None else lexical
-            return VerifyReply(supported=True, probability=lexical, evidence_probability=lexical, checks=[])
-        parts = [certainty.probability, *([] if lexical is None else [lexical])]
+            by_evidence = 0.7 if by_evidence is None else by_evidence
+            return VerifyReply(
+                supported=True, probability=by_evidence, evidence_probability=by_evidence, checks=[]
+            )
+        parts = [certainty.probability, *([] if by_evidence is None else [by_evidence])]
         checks = [Check(name=each.name, passed=each.passed) for each in certainty.checks]
         return VerifyReply(
-            supported=True, probability=min(parts), evidence_probability=lexical, checks=checks
+            supported=True, probability=min(parts), evidence_probability=by_evidence, checks=checks
         )
 
 
@@ -93,7 +95,7 @@ def drawn(random: Random) -> Case:
     )
     return Case(
         reply,
-        lexical=random.random() if random.random() < 0.7 else None,
+        by_evidence=random.random() if random.random() < 0.7 else None,
         judgement=Judgement(
             random.random() if random.random() < 0.8 else None, judged if random.random() < 0.6 else None
         ),
