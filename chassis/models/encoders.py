@@ -29,8 +29,8 @@ Tokens = Mapping[str, Sequence[int]]
 """Inputs of the model by name, of one length, without "mask"; an input that is missing is all zeros."""
 
 _THREADS = 2
-_BATCH_TOKENS = 4_096
-"""With padding; bounds the memory of a pass."""
+_BATCH_TOKENS = 512
+"""With padding; bounds the memory of a pass, and how long a call goes on that nobody waits for."""
 _QUESTION_TOKENS = 64
 _STRIDE_TOKENS = 64
 _MOST_WINDOWS = 64
@@ -88,13 +88,14 @@ class CrossEncoder:
             }
         new = {window.ids: window.kinds for window in windows if window.ids not in readings}
         items = [{"ids": ids, "types": kinds} for ids, kinds in new.items()]
-        outputs = self._encoder.run(items, ("spans", "answers"))
-        for ids, (spans, answers) in zip(new, outputs, strict=True):
+        every = list(new)
+        for place, (spans, answers) in self._encoder.run_batches(items, ("spans", "answers")):
+            ids = every[place]
             readings[ids] = Reading(spans[: len(ids)].T, float(answers))
-        with self._lock:
-            self._cache |= readings
-            for oldest in list(self._cache)[: max(0, len(self._cache) - _CACHE_SIZE)]:
-                del self._cache[oldest]
+            with self._lock:  # at once: the next call goes on where one that is given up ended
+                self._cache[ids] = readings[ids]
+                for oldest in list(self._cache)[: len(self._cache) - _CACHE_SIZE]:
+                    del self._cache[oldest]
         return [readings[window.ids] for window in windows]
 
     def read_clauses(
@@ -179,10 +180,15 @@ class OnnxEncoder:
         self, items: Sequence[Tokens], names: Sequence[str] | None = None
     ) -> list[tuple[NDArray[np.float32], ...]]:
         """Return the outputs of each item, all or the named. Raises `Abandoned` if the caller has left."""
-        outputs: dict[int, tuple[NDArray[np.float32], ...]] = {}
-        for batch in until_cancelled(_batches([len(each["ids"]) for each in items])):
-            outputs |= zip(batch, self._pass([items[place] for place in batch], names), strict=True)
+        outputs = dict(self.run_batches(items, names))
         return [outputs[place] for place in range(len(items))]
+
+    def run_batches(
+        self, items: Sequence[Tokens], names: Sequence[str] | None = None
+    ) -> Iterator[tuple[int, tuple[NDArray[np.float32], ...]]]:
+        """Yield the place of each item with its outputs, as batches are done. Raises `Abandoned`."""
+        for batch in until_cancelled(_batches([len(each["ids"]) for each in items])):
+            yield from zip(batch, self._pass([items[place] for place in batch], names), strict=True)
 
     def _pass(
         self, items: Sequence[Tokens], names: Sequence[str] | None

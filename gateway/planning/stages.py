@@ -101,7 +101,7 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.TEXT_SEARCH: StageBudget(1_500, 150),
     Stage.WEB_SEARCH: StageBudget(4_000, 1_500),  # what it finds is ranked, read and checked
     Stage.MEMORY: StageBudget(500, 60),
-    Stage.RERANKER: StageBudget(1_500, 120),
+    Stage.RERANKER: StageBudget(4_000, 120),
     Stage.LISTWISE_RERANK: StageBudget(3_000, 1_500),
     Stage.KNOWLEDGE_FILTER: StageBudget(5_000, 1_500),
     Stage.ANSWER: StageBudget(6_000, 60),

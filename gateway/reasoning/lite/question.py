@@ -122,8 +122,8 @@ def parse_question(query: Query) -> ParsedQuestion:
     if own_names and not points:
         return ParsedQuestion(text, About.NAMED, own_names)
     if last is not None and not shown:
-        if len(content_stems(text)) < _TELLING and not points:
-            text = f"{last.question} {text}"
+        if not content_stems(text) and not points:
+            text = f"{last.question} {text}"  # "why?"; a longer text would be read as the earlier question
         return ParsedQuestion(text, About.SPOKEN, topics(query.history))
     return ParsedQuestion(text, About.VIEW if query.photo is not None else About.OTHER, own_names)
 

@@ -13,7 +13,7 @@ from heapq import nlargest
 from itertools import accumulate
 from math import log1p
 from statistics import fmean
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +180,7 @@ class ExtractiveReader:
                 split[window.passage],
                 len(headings[window.passage]),
                 self._options.answer_tokens,
+                within_line=passages[window.passage].kind is not PassageKind.PHOTO,
             )
         ]
 
@@ -248,13 +249,27 @@ def _speak_whole(query: Query, passage: Passage, answer: SentenceAnswer) -> str 
     if passage.kind is PassageKind.ATTRIBUTE:
         return speak_attribute(answer.sentence, answer.text, passage.title)
     cell = say_cell(answer.sentence, answer.end)
-    return as_sentence(cell) if cell and is_short(cell) else speak(answer, query.subject)
+    return (
+        as_sentence(cell) if cell and is_short(cell) else speak(answer, _antecedent(query, passage, answer))
+    )
 
 
 def _speak_part(query: Query, passage: Passage, answer: SentenceAnswer, clause: SentenceAnswer | None) -> str:
     """Return what to say of a long sentence: its clause, else the words that answer."""
-    words = speak(clause, query.subject) if clause else None
-    return words or speak_span(answer.text, query.subject or passage.title)
+    at_start = clause is not None and answer.sentence.startswith(clause.sentence)
+    words = speak(clause, _antecedent(query, passage, answer) if at_start else None) if clause else None
+    return words or speak_span(answer.text, passage.title or query.subject or "")
+
+
+def _antecedent(query: Query, passage: Passage, answer: SentenceAnswer) -> str | None:
+    """Return what a pronoun at the start of the sentence stands for: the subject, if the sentence before it
+    in its line, or else the title, begins with that.
+    """
+    before = passage.text[: passage.text.find(answer.sentence)].rpartition("\n")[2]
+    previous = sentences(before)[-1].text if before.strip() else passage.title
+    subject = query.subject or ""
+    begins = previous.casefold().removeprefix("the ").startswith(subject.casefold().removeprefix("the "))
+    return subject if subject and begins else None
 
 
 def heading(passage: Passage) -> str:
@@ -264,19 +279,30 @@ def heading(passage: Passage) -> str:
 
 
 def _candidates(
-    window: Window, logits: Logits, text: str, split: Sequence[Sentence], skip: int, longest: int
+    window: Window,
+    logits: Logits,
+    text: str,
+    split: Sequence[Sentence],
+    skip: int,
+    longest: int,
+    *,
+    within_line: bool,
 ) -> Iterator[_Candidate]:
-    """The best span that starts in each sentence of the window; `skip` characters are of the heading."""
+    """The best span that starts in each sentence of the window; `skip` characters are of the heading.
+
+    `within_line`: none goes on over a line break; print in a photo does.
+    """
     places = np.flatnonzero((window.offsets[:, 0] >= skip) & (window.offsets[:, 1] > window.offsets[:, 0]))
     if not len(places) or not split:
         return
     offsets = window.offsets[places] - skip
     starts, ends = logits[0, places].astype(np.float64), logits[1, places].astype(np.float64)
-    reach = np.lib.stride_tricks.sliding_window_view(
-        np.concatenate([ends, np.full(longest - 1, -np.inf)]), longest
+    rows = np.arange(len(places))
+    lines = np.array([text.count("\n", 0, start) for start in offsets[:, 0]]) if within_line else rows * 0
+    reach = np.where(
+        _following(lines, longest, -1) == lines[:, None], _following(ends, longest, -np.inf), -np.inf
     )
     lengths = reach.argmax(axis=1)
-    rows = np.arange(len(places))
     margins = starts + reach[rows, lengths] - float(logits[:, window.null].sum(dtype=np.float64))
     beginnings = [sentence.start for sentence in split]
     sentence_of = np.maximum(np.searchsorted(beginnings, offsets[:, 0], side="right") - 1, 0)
@@ -291,6 +317,12 @@ def _candidates(
         last = split[bisect_right(beginnings, end - 1, lo=1) - 1]
         sentence = Span(min(start, split[number].start), max(end, last.end))
         yield _Candidate(window.passage, start, end, sentence, float(margins[row]))
+
+
+def _following(values: NDArray[Any], count: int, beyond: float) -> NDArray[Any]:
+    """Return, for each value, it and the next ones, [values, count]; `beyond` the last one."""
+    padded = np.concatenate([values, np.full(count - 1, beyond)])
+    return np.lib.stride_tricks.sliding_window_view(padded, count)
 
 
 def _overlap(one: _Candidate, other: _Candidate) -> bool:
