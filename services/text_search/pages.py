@@ -22,7 +22,7 @@ from chassis.vectors.port import (
     origin_of,
 )
 from chassis.vectors.rules import is_point_id
-from services.text_search.engine import Candidate, FusedHit, Passage, TextSearchEngine
+from services.text_search.engine import Candidate, FusedHit, Passage, TextIndex
 
 OVERFETCH = 4
 """The search fetches this many times `k`: many of the nearest passages may be of one page."""
@@ -89,7 +89,7 @@ def passages_of(store: VectorStore, collection: str, addresses: Sequence[str], m
     return sorted(passages, key=lambda each: (places[each.address], each.position))[:most]
 
 
-def rename(engine: TextSearchEngine, collection: str, address: str, title: str) -> None:
+def rename(engine: TextIndex, collection: str, address: str, title: str) -> None:
     """Give a page another title, which is searched too. Its ids stay.
 
     Raises `NotFound`, and `CollectionConflict` if its vectors are of its picture too, which is not kept.

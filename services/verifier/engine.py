@@ -80,3 +80,8 @@ class Verifier(Protocol):
     ) -> Verdict:
         """Judge whether `answer` to `question` about `entity` holds, by `evidence` and by `signals`."""
         ...
+
+    def probe(self) -> object:
+        """Verify a sample."""
+        signals = ModelSignals(token_probabilities=(0.98, 0.99), judgement=0.9)
+        return self.verify("Who wrote it?", "Ada did.", ["It was written by Ada."], None, signals)

@@ -12,8 +12,7 @@ import numpy as np
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
 from chassis.models.cancellation import has_time
-from chassis.pixels import probe_picture
-from chassis.rgb import RGB
+from chassis.rgb import RGB, probe_picture
 from chassis.vectors.port import KEYWORDS, CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
 from services.image_search.engines.views import centres_first
@@ -73,7 +72,7 @@ class DenseOptions:
 
 
 class DenseImageSearch:
-    """`ImageSearchEngine` on the vectors of an encoder. Indexes centre views, searches with all views."""
+    """`ImageIndex` on the vectors of an encoder. Indexes centre views, searches with all views."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from services.reranker.engine import SAMPLE, Photo, with_entity
+from services.reranker.engine import SAMPLE, Photo, Reranker, with_entity
 
 Result = TypeVar("Result")
 Vectors = NDArray[np.float32]
@@ -49,7 +49,7 @@ class CoarseStage:
         return [float(np.max(vectors @ vector)) for vector in read]
 
 
-class CascadeReranker:
+class CascadeReranker(Reranker):
     """`Reranker` in two stages, either of which may be off: its factor is then 1 and it discards nothing."""
 
     def __init__(

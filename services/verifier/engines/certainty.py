@@ -75,7 +75,7 @@ def _check(name: CheckName, score: float, threshold: float) -> CheckOutcome:
     return CheckOutcome(name, False, _SENTENCES[name].format(score, threshold))
 
 
-class WhiteBoxVerifier:
+class WhiteBoxVerifier(Verifier):
     """Believes the models' signals; reads the evidence itself only when there is none.
 
     The judge has read question, photo, evidence and answer already, so a lexical check of the same evidence
