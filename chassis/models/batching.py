@@ -56,10 +56,6 @@ class _Slice(Generic[Item, Result]):
     items: Sequence[Item]
 
 
-def nobody(_: int) -> None:
-    """For batches that are not observed."""
-
-
 class MicroBatcher(Generic[Item, Result]):
     """`forward` with the items of several callers at once; results never cross.
 
@@ -73,7 +69,7 @@ class MicroBatcher(Generic[Item, Result]):
         forward: Callable[[Sequence[Item]], Sequence[Result]],
         limits: BatchLimits,
         name: str = "batch",
-        observe: BatchObserver = nobody,
+        observe: BatchObserver = lambda _: None,
     ) -> None:
         self._forward = forward
         self._limits = limits

@@ -28,10 +28,6 @@ class PoolSize:
     queue: int = 16
 
 
-def nobody() -> None:
-    """For pools whose refusals nobody counts."""
-
-
 class EnginePool(Generic[Engine]):
     """Runs calls on an engine in threads, in the context of their callers; scopes take turns, as at a `Gate`.
 
@@ -44,7 +40,7 @@ class EnginePool(Generic[Engine]):
         engine: Engine,
         size: PoolSize,
         name: str = "engine",
-        refused: Callable[[], None] = nobody,
+        refused: Callable[[], None] = lambda: None,
         clock: Clock = time.monotonic,
     ) -> None:
         self.engine = engine
@@ -54,11 +50,6 @@ class EnginePool(Generic[Engine]):
         self._since: dict[Call, float] = {}
         self._refused = refused
         self._clock = clock
-
-    @property
-    def depth(self) -> int:
-        """Calls waiting or running."""
-        return self._pending
 
     @property
     def waiting(self) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from prometheus_client import (
     CollectorRegistry,
@@ -25,13 +25,16 @@ from chassis.telemetry.spans import TRACE_ID
 from contracts.errors import ErrorKind
 from contracts.operations import Info
 
+if TYPE_CHECKING:
+    from chassis.models.workers import EnginePool
+
 BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128)
 LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15)
 _TENANT = "tenant"
 _OPENMETRICS = "application/openmetrics-text"
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _OTHER_METHOD = "_OTHER"
-"""As in OpenTelemetry's conventions: a stranger must not make series by inventing methods."""
+"""As in OpenTelemetry's conventions: an untrusted client must not create series by inventing methods."""
 
 
 def known_method(method: str) -> str:
@@ -68,13 +71,6 @@ class Queue(Protocol):
 
     @property
     def oldest_wait_s(self) -> float: ...
-
-
-class Pool(Queue, Protocol):
-    """Calls before and in an engine."""
-
-    @property
-    def running(self) -> int: ...
 
 
 _SERVICE = ("service",)
@@ -150,7 +146,7 @@ class Metrics:
             peak = self._series("loreglass_accelerator_memory_peak_bytes", *labels)
             peak.set_function(accelerator.peak_memory_bytes)
 
-    def watch_pool(self, pool: Pool) -> None:
+    def watch_pool(self, pool: "EnginePool[Any]") -> None:
         """Report at each scrape what waits for the engine and what it works on."""
         self._watch("loreglass_engine_waiting", lambda: pool.waiting)
         self._watch("loreglass_engine_running", lambda: pool.running)

@@ -217,6 +217,5 @@ def sort_fused(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
 
 
 def origin_of(payload: Mapping[str, Any]) -> Origin:
-    """Return a point's origin; points of earlier releases have a URL only."""
-    address = payload.get(ADDRESS) or payload.get("url") or ""
-    return Origin(str(address), str(payload.get(SOURCE, "")), str(payload.get(ORIGIN, "")))
+    """Return a point's origin."""
+    return Origin(str(payload[ADDRESS]), str(payload.get(SOURCE, "")), str(payload.get(ORIGIN, "")))

@@ -221,7 +221,9 @@ async def find_held(
     name: str, request: DocumentAddresses, pool: Pool, deadline: RequestDeadline
 ) -> HeldAddresses:
     """Which of these documents the version or alias holds."""
-    present = await pool.run(lambda engine: documents.held(engine.store, name, request.addresses), deadline)
+    present = await pool.run(
+        lambda engine: documents.present(engine.store, name, request.addresses), deadline
+    )
     return HeldAddresses(addresses=present)
 
 

@@ -76,7 +76,7 @@ def candidate(point: ScoredPoint) -> Candidate:
         text=payload["text"],
         position=payload["position"],
         last_modified=datetime.fromisoformat(modified) if modified else None,
-        sections=tuple(payload.get("sections", ())),  # older indexes have none
+        sections=tuple(payload["sections"]),
         origin=origin if origin != Origin(payload["url"]) else None,
     )
     return Candidate(passage, point.score)

@@ -87,7 +87,7 @@ class GroundingDinoDetector:
 
         Photos on the same canvas share a pass. The canvas follows from the photo alone, never from its
         neighbours: the backbone's windows and the group norms see the padding, mask or no mask, so padding
-        to the largest of a batch would let strangers' photos change each other's boxes.
+        to the largest of a batch would let the photos of other clients change the boxes.
         """
         by_canvas: dict[tuple[int, int], list[int]] = defaultdict(list)
         for place, sight in enumerate(sights):

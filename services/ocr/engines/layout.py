@@ -163,7 +163,7 @@ def most_useful(
 
     At most `max_lines`, and together at most `max_text_width` pixels wide at the recogniser's height. The
     largest print comes first (what is large is near, or meant to be seen), of equal print what is nearest the
-    middle (the wearer looks there), so that of an even page one block is read, without gaps. `size`: the
+    middle (the user looks there), so that of an even page one block is read, without gaps. `size`: the
     photo's height and width.
     """
     if not boxes:

@@ -132,12 +132,12 @@ async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
         await until(begun.is_set)
         for depth in (2, 3):
             group.start_soon(pool.run, work, Deadline.after_ms(30_000))
-            await until(lambda depth=depth: pool.depth == depth)  # type: ignore[misc]
+            await until(lambda depth=depth: pool.waiting + pool.running == depth)  # type: ignore[misc]
             now[0] += 3.5
         with pytest.raises(Overloaded):
             await pool.run(work, Deadline.after_ms(30_000))
         assert gauges() == [2, 1, 7, 1]
         hold.set()
-    await until(lambda: pool.depth == 0)
+    await until(lambda: pool.waiting + pool.running == 0)
     assert gauges() == [0, 0, 0, 1]
     pool.close()
