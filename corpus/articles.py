@@ -96,7 +96,7 @@ def _members(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 class _Damaged(Exception):
-    """What is wrong with the file."""
+    """The fault of the file."""
 
 
 class _Members:

@@ -100,13 +100,13 @@ class MicroBatcher(Generic[Item, Result]):
 
     @property
     def oldest_wait_s(self) -> float:
-        """How long the call that has waited longest for a batch has."""
+        """The longest time that a call has waited for a batch."""
         with self._changed:
             oldest = min((entry.since for entry in self._waiting), default=None)
         return 0.0 if oldest is None else time.monotonic() - oldest
 
     def close(self) -> None:
-        """Refuse what waits, and wait for the batch that runs."""
+        """Refuse waiting calls, and wait for the running batch."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

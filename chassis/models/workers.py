@@ -53,17 +53,17 @@ class EnginePool(Generic[Engine]):
 
     @property
     def waiting(self) -> int:
-        """Calls that no thread has begun."""
+        """The number of calls that no thread has begun."""
         return len(self._since)
 
     @property
     def running(self) -> int:
-        """Calls that threads work on, also for callers that have left."""
+        """The number of calls in threads, also of callers that have left."""
         return max(0, self._pending - len(self._since))
 
     @property
     def oldest_wait_s(self) -> float:
-        """How long the first of the waiting calls has waited."""
+        """The time that the first of the waiting calls has waited."""
         since = tuple(self._since.values())  # one step of the interpreter, so no thread changes it meanwhile
         return self._clock() - since[0] if since else 0.0
 
@@ -119,7 +119,7 @@ class EnginePool(Generic[Engine]):
         self._pending -= 1
 
     def close(self) -> None:
-        """Drop what waits and wait for what runs."""
+        """Drop waiting calls and wait for running ones."""
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 

@@ -38,7 +38,7 @@ _OTHER_METHOD = "_OTHER"
 
 
 def known_method(method: str) -> str:
-    """The method, where it is one of HTTP's own."""
+    """Return the method if it is one of HTTP's, else `_OTHER`."""
     return method if method in _METHODS else _OTHER_METHOD
 
 
@@ -114,7 +114,7 @@ _METRICS = (
 
 
 class Metrics:
-    """RED by route template, what is before the engine, and what an app adds of its own."""
+    """Rate, errors and duration by route, the engine's queue, and an app's own metrics."""
 
     def __init__(self, service: str) -> None:
         # The library would add a second series to each, with the time it was made.
@@ -126,7 +126,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
 
     def begin(self) -> None:
-        """A request came."""
+        """Count a request that begins."""
         self._working.inc()
 
     def observe(self, route: str, method: str, status: int, seconds: float, problem: str = "") -> None:
@@ -147,7 +147,7 @@ class Metrics:
             peak.set_function(accelerator.peak_memory_bytes)
 
     def watch_pool(self, pool: "EnginePool[Any]") -> None:
-        """Report at each scrape what waits for the engine and what it works on."""
+        """Report the engine's waiting and running calls at each scrape."""
         self._watch("loreglass_engine_waiting", lambda: pool.waiting)
         self._watch("loreglass_engine_running", lambda: pool.running)
         self._watch("loreglass_engine_oldest_wait_seconds", lambda: pool.oldest_wait_s)
@@ -160,12 +160,12 @@ class Metrics:
         return observe
 
     def watch_batches(self, forward: str, batches: Queue) -> None:
-        """Report at each scrape what waits for a model's forward passes."""
+        """Report the items that wait for a model's forward passes at each scrape."""
         self._watch("loreglass_batch_waiting_items", lambda: batches.waiting, forward)
         self._watch("loreglass_batch_oldest_wait_seconds", lambda: batches.oldest_wait_s, forward)
 
     def watch_wire(self, connections: Callable[[], float], held_bytes: Callable[[], float]) -> None:
-        """Report at each scrape what callers have open, and what of them is held."""
+        """Report open connections and the bytes of uploads at each scrape."""
         self._watch("loreglass_connections", connections)
         self._watch("loreglass_upload_bytes", held_bytes)
 
@@ -188,14 +188,14 @@ class Metrics:
         return lambda is_hit: self._count("loreglass_cache_lookups_total", cache, "hit" if is_hit else "miss")
 
     def ingested(self, kind: str, count: int) -> None:
-        """Count what was written to the index."""
+        """Count items written to the index."""
         self._count("loreglass_ingested_total", kind, by=count)
 
     def _count(self, name: str, *labels: str, by: int = 1) -> None:
         self._series(name, self.service, *labels).inc(by)
 
     def describe(self, about: Callable[[], Info]) -> None:
-        """Report at each scrape what the app is and runs on."""
+        """Report the app's version, engine and device at each scrape."""
         self.registry.register(_BuildInfo(about))
 
     def exposition(self, accept: str = "", by_tenant: bool = True) -> tuple[bytes, str]:

@@ -134,7 +134,7 @@ class Versions:
             return self._open[name]
 
     def fault(self, name: str) -> str:
-        """Why the version cannot be opened, and what to do; empty if it can."""
+        """Return the reason why the version cannot be opened, and the remedy; empty if it can."""
         if not self.exists(name):
             return f"The index version {name!r} is gone. {_REMEDY}"
         try:

@@ -1,4 +1,4 @@
-"""What the routes need from an engine."""
+"""The engine's protocol and its types."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

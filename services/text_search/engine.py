@@ -108,7 +108,7 @@ BGE_QUERY_INSTRUCTION = "Represent this sentence for searching relevant passages
 
 
 class Pooling(StrEnum):
-    """How a sentence's vector is made of its tokens' vectors."""
+    """The way to make a sentence's vector from its tokens' vectors."""
 
     CLS = "cls"
     MEAN = "mean"

@@ -36,11 +36,11 @@ Vectors = Mapping[str, Vector]
 
 
 def unfit(passage: Passage, terms: SparseVector) -> str:
-    """Why a passage cannot be indexed; empty when it can."""
+    """Return the reason why a passage cannot be indexed; empty if it can."""
     if not is_point_id(passage.id):
         return "The id is not a UUID in canonical form."
     if not _is_unicode(passage.url + passage.title + passage.text):
-        return "It holds half characters (lone surrogates)."
+        return "It contains invalid Unicode (lone surrogates)."
     return "" if terms.indices else "There is no word in it."
 
 

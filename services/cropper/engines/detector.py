@@ -40,8 +40,11 @@ class Sight:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """What the model's queries saw: `corners` (queries, 4), left, top, right, bottom as fractions of the
-    photo, not clipped; `scores` (queries, tokens): how much each box is what each token says, 0..1."""
+    """The results of the model's queries.
+
+    `corners` (queries, 4): left, top, right, bottom in fractions of the photo. `scores` (queries,
+    tokens): how well each box fits each token, 0..1.
+    """
 
     corners: Floats
     scores: Floats

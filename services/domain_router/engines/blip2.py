@@ -53,7 +53,7 @@ class DomainHead:
 
     @property
     def feature_size(self) -> int:
-        """How long a feature is."""
+        """Dimensions of a feature."""
         return int(self.weight.shape[1])
 
     def probabilities(self, features: NDArray[np.floating]) -> Matrix:

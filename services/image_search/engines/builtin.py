@@ -86,7 +86,7 @@ class BuiltinImageSearch:
         return sorted(best.values(), key=lambda each: -each.probability)[:limit]
 
     def _search_photos(self, photos: Sequence[RGB], collection: str) -> list[ThingSeen]:
-        """What each photo shows, photo by photo; of those not begun in time nothing, but the first is."""
+        """Return the hits of each photo. Without time, only the first photo is searched."""
 
         def look(index: int) -> list[ThingSeen]:
             if index and not has_time(RESERVE_MS):

@@ -42,7 +42,7 @@ class ImageEncoder(Protocol):
         ...
 
     def views(self, photo: RGB) -> list[RGB]:
-        """What of a photo is encoded, the centre first."""
+        """Return the parts of a photo that are encoded, the centre first."""
         ...
 
     def forward(self, views: Sequence[RGB]) -> Sequence[Floats]:
@@ -52,7 +52,7 @@ class ImageEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DenseOptions:
-    """How cosine similarity becomes a probability: `1 / (1 + exp(-slope * (cosine - midpoint)))`.
+    """The probability by cosine similarity: `1 / (1 + exp(-slope * (cosine - midpoint)))`.
 
     The midpoint is the published cut-off of CRAG-MM systems (0.725 to 0.75). `text_midpoint`: for a text and
     a picture, which CLIP keeps further apart than two pictures; a choice, not a fit.

@@ -23,7 +23,7 @@ _MAX_SIDE = 768
 
 
 class RemoteShape(StrEnum):
-    """What the server speaks."""
+    """The server's API."""
 
     INFINITY = "infinity"
     VLLM = "vllm"

@@ -122,7 +122,7 @@ def _cut(
 
 
 def _is_table(left: Sequence[Span], right: Sequence[Span]) -> bool:
-    """Whether the columns are one table: most of the right cells are figures beside a left cell."""
+    """Return whether the columns are one table: most of the right cells are figures beside a left cell."""
     with_figures = sum(span.has_digit for span in right)
     beside = sum(any(_share_row(cell, other) for other in left) for cell in right)
     return with_figures >= _TABLE_SHARE * len(right) and beside >= _TABLE_SHARE * len(right)

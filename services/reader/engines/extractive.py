@@ -87,7 +87,7 @@ class ExtractiveModel(Protocol):
 
     @property
     def name(self) -> str:
-        """What the reply's `model` says."""
+        """The reply's `model`."""
         ...
 
     def windows(self, question: str, passages: Sequence[str]) -> list[Window]:

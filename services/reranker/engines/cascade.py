@@ -101,7 +101,7 @@ class CascadeReranker(Reranker):
     def _keep_best(
         self, query: str, documents: Sequence[str], photo: Photo | None, most: int | None, tau: float | None
     ) -> dict[int, float]:
-        """What reaches the fine stage, by place, with the coarse scores (0..1).
+        """Return the documents that reach the fine stage, by place, with the coarse scores (0..1).
 
         Without a photo there is nothing to compare: the space was trained on photos with texts, and a cosine
         of two texts has no meaning in it. The order in hand stands, as 1/2, 1/3, 1/4, ….

@@ -15,7 +15,7 @@ _MOST_TOKENS = 512
 
 
 class RemoteShape(StrEnum):
-    """What the server speaks. `vllm`: as `cohere`, with the photo in the query and an instruction."""
+    """The server's API. `vllm`: as `cohere`, with the photo in the query and an instruction."""
 
     COHERE = "cohere"
     TEI = "tei"

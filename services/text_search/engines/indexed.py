@@ -136,7 +136,7 @@ class IndexedTextSearch:
 
 
 def _with_title(passage: Passage) -> str:
-    """A passage often names its page's subject only as "it"; the title says what that is."""
+    """Return the text after its title: a passage often names its page's subject only as "it"."""
     if not passage.title or passage.text.startswith(passage.title):
         return passage.text
     return f"{passage.title}\n{passage.text}"

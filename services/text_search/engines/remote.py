@@ -11,7 +11,7 @@ from services.text_search.engine import Instructions, Vector, model_name
 
 
 class RemoteShape(StrEnum):
-    """What the server speaks: OpenAI's embeddings of texts, or vLLM's of chats, which may hold a photo."""
+    """The server's API: OpenAI's embeddings of texts, or vLLM's of chats, which may hold a photo."""
 
     OPENAI = "openai"
     VLLM = "vllm"
@@ -65,7 +65,7 @@ class RemoteEncoder:
         return vectors
 
     def _input(self, instruction: str, text: str) -> Any:
-        """What stands for a text in a request. Servers refuse an empty one, which a question may be."""
+        """Return a text's part of a request. Servers refuse an empty text, which a question may be."""
         return shorten(instruction + text, self._options.max_tokens) or " "
 
     def _body(self, inputs: Sequence[Any]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class WebTextSearch:
         return self._rank(chosen, passages, k)
 
     def probe(self) -> None:
-        """Do the part of the work that costs nobody anything: a search would be paid for."""
+        """Rank a sample: a search would cost money."""
         self._rank(["Who wrote it?"], [Passage("0", "https://example.org", "It", "She wrote it.")], 1)
 
     def close(self) -> None:
