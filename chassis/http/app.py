@@ -200,7 +200,7 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
             resources.callback(opened.close)
             engine = await to_thread.run_sync(spec.open_engine, opened)
             pool = EnginePool(engine, settings.pool_size, spec.name, metrics.refused())
-            metrics.watch_pool(pool)
+            metrics.watch_pool(pool, lambda: pool.running)
             resources.callback(pool.close)
             await to_thread.run_sync(_warm_up, spec, engine)
             app.state.pool = pool

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from prometheus_client import (
     CollectorRegistry,
@@ -24,9 +24,6 @@ from chassis.resilience.guard import GuardEvent
 from chassis.telemetry.spans import TRACE_ID
 from contracts.errors import ErrorKind
 from contracts.operations import Info
-
-if TYPE_CHECKING:
-    from chassis.models.workers import EnginePool
 
 BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128)
 LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15)
@@ -146,10 +143,10 @@ class Metrics:
             peak = self._series("loreglass_accelerator_memory_peak_bytes", *labels)
             peak.set_function(accelerator.peak_memory_bytes)
 
-    def watch_pool(self, pool: "EnginePool[Any]") -> None:
+    def watch_pool(self, pool: Queue, running: Callable[[], int]) -> None:
         """Report the engine's waiting and running calls at each scrape."""
         self._watch("loreglass_engine_waiting", lambda: pool.waiting)
-        self._watch("loreglass_engine_running", lambda: pool.running)
+        self._watch("loreglass_engine_running", running)
         self._watch("loreglass_engine_oldest_wait_seconds", lambda: pool.oldest_wait_s)
 
     def batch_observer(self, forward: str) -> Callable[[float], None]:

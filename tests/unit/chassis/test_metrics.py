@@ -115,7 +115,7 @@ def test_a_method_that_nobody_knows_makes_no_series_of_its_own() -> None:
 async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
     metrics, now, hold, begun = Metrics("probe"), [100.0], Event(), Event()
     pool = EnginePool(None, PoolSize(workers=1, queue=2), "probe", metrics.refused(), lambda: now[0])
-    metrics.watch_pool(pool)
+    metrics.watch_pool(pool, lambda: pool.running)
 
     def gauges() -> list[float | None]:
         text = metrics.exposition()[0].decode()
