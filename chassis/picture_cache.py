@@ -2,9 +2,7 @@
 
 import hashlib
 import io
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import anyio.to_thread
 from PIL import Image, UnidentifiedImageError
 
 from chassis.errors import LoreglassError
+from chassis.files import replace_bytes
 from chassis.http.fetching import FetchFailed, PublicFetcher
 from chassis.images import ImageLimits, upright_rgb
 
@@ -55,9 +54,7 @@ def picture_suffix(data: bytes) -> str:
 
 
 class PictureCache:
-    """A folder of pictures. What could not be fetched is remembered while this object lives, and asked for
-    again by the next one.
-    """
+    """A folder of pictures. Failed fetches are remembered as long as this object lives."""
 
     def __init__(self, folder: Path, fetcher: PublicFetcher | None = None) -> None:
         """The folder is made when the first picture is kept."""
@@ -66,7 +63,7 @@ class PictureCache:
         self._failed: dict[str, str] = {}
 
     def keep(self, data: bytes) -> Path:
-        """The file with these bytes, written whole or not at all. Raises `NotAPicture` and `OSError`."""
+        """Return the file with these bytes, written atomically. Raises `NotAPicture` and `OSError`."""
         digest = hashlib.sha256(data).hexdigest()
         for suffix in _SUFFIXES.values():
             path = self._picture(f"{digest}{suffix}")
@@ -81,14 +78,14 @@ class PictureCache:
 
         Raises `NotAPicture`, `OSError` and what `make` raises.
         """
-        path = self.held(name)
+        path = self.cached_path(name)
         if path is None:
             path = self.keep(make())
             _write(self._link(name), path.name.encode("ascii"))
         return path
 
-    def held(self, url: str) -> Path | None:
-        """The file that was fetched from the URL before, if it was."""
+    def cached_path(self, url: str) -> Path | None:
+        """Return the file that was fetched from the URL before, or None."""
         try:
             name = self._link(url).read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):
@@ -108,7 +105,7 @@ class PictureCache:
         results: dict[str, Path | str] = {}
         missing: list[str] = []
         for url in dict.fromkeys(urls):
-            result = self._failed.get(url) or self.held(url)
+            result = self._failed.get(url) or self.cached_path(url)
             if result is None:
                 missing.append(url)
             else:
@@ -155,13 +152,5 @@ class PictureCache:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Under a name of its own first, so that nobody ever reads half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    replace_bytes(path, data)

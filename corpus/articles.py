@@ -96,7 +96,7 @@ def _members(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 class _Damaged(Exception):
-    """What is wrong with the file."""
+    """The fault of the file."""
 
 
 class _Members:
@@ -209,7 +209,7 @@ def _find_pictures(urls: list[str], pictures: Pictures) -> Mapping[str, Path | s
     """Return each picture's file, or a sentence on why there is none. Raises `OSError`."""
     files: dict[str, Path | str] = {}
     for url in urls:
-        file = _local_picture(url, pictures.local) or pictures.cache.held(url)
+        file = _local_picture(url, pictures.local) or pictures.cache.cached_path(url)
         files[url] = file or "The picture is not here, and nothing is to be fetched."
     if pictures.fetch:
         files.update(pictures.cache.fetch(url for url, file in files.items() if isinstance(file, str)))

@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from chassis.tokens import count_tokens
 from corpus.pages import BlockKind, Page
 
 PATH_SEPARATOR = " › "
 
-_PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+|[^\w\s]")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
-_LETTERS_PER_TOKEN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,6 @@ class _Unit:
     text: str
     tokens: int
     new_line: bool
-
-
-def count_tokens(text: str) -> int:
-    """Tokens of a subword tokenizer, estimated from above without one.
-
-    A word is one token per six letters begun; a punctuation mark and a Han or kana character are one each.
-    """
-    return sum(-(-len(piece) // _LETTERS_PER_TOKEN) for piece in _PIECE.findall(text))
 
 
 @dataclass(frozen=True, slots=True)

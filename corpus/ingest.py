@@ -306,4 +306,4 @@ SENDING: Mapping[
         Callable[[ServiceClient, Patience, str, Sequence[Any]], Awaitable[Mapping[str, str]]], Batching[Any]
     ],
 ] = {IMAGES: (send_photos, PHOTO_BATCHES), PAGES: (send_pages, PAGE_BATCHES)}
-"""How records of an index are written into a version, and how many at once."""
+"""The function that writes records of an index into a version, and its batches."""

@@ -24,7 +24,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What a user should know of a record that was indexed."""
+    """A note for the user about a record that was indexed."""
 
     where: str
     text: str

@@ -59,7 +59,7 @@ _PAUSES_S = (0.25, 0.5, 1.0, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How calls are repeated when a service is busy or restarting; `pause` waits for seconds of `clock`."""
+    """Retries of calls while a service is busy or restarts. `pause` waits for seconds of `clock`."""
 
     pauses_s: Sequence[float] = _PAUSES_S
     pause: Callable[[float], Awaitable[None]] = anyio.sleep

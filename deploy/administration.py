@@ -16,10 +16,10 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, StrictBool
 
 from chassis.errors import CollectionConflict, DependencyUnavailable, InvalidRequest, NotConfigured, NotFound
+from chassis.files import replace_bytes, replace_text
 from chassis.http.bodies import Router
 from chassis.keys import TENANT_NAME, ApiKey
 from chassis.startup import WrongSettings
-from chassis.vectors.files import replace_bytes, replace_text
 from clients.keys import entry
 from contracts.message import Request as Body
 from gateway.routes.intake import GatewayDep

@@ -64,7 +64,7 @@ class Contents:
 
     def _held(self, addresses: Sequence[str]) -> set[str]:
         try:
-            return set(documents.held(self._store(), self._alias, addresses))
+            return set(documents.present(self._store(), self._alias, addresses))
         except CollectionNotFound:
             return set()
 

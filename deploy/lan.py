@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from chassis.files import replace_bytes
 from chassis.http.serving import listen
 from chassis.http.tls import TlsListener, server_context
 from chassis.startup import WrongSettings
-from chassis.vectors.files import replace_bytes
 from deploy.invitations import Invitations
 from deploy.settings import PocketSettings
 from gateway.settings import GatewaySettings

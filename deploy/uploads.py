@@ -15,8 +15,8 @@ from chassis.errors import (
     PayloadTooLarge,
     UnsupportedMediaType,
 )
+from chassis.files import sync_folder
 from chassis.resilience.room import is_full, storage_full
-from chassis.vectors.files import sync_folder
 from corpus.folders import thing_in
 from corpus.pages import PAGE_FORMATS, largest_file
 from corpus.records import LARGEST_PHOTO

@@ -13,13 +13,14 @@ from typing import Any
 import anyio
 from pydantic import ValidationError
 
+from chassis.files import replace_text
 from chassis.validation import first_fault
 from evaluation.data.model import Truth
 from evaluation.judging.text import APPROXIMATE, says, word_f1
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 from training.data.referee import NoJudgement
 from training.runs import AFTER, BEFORE, LEFT_OUT, ROLLOUTS, Prediction, Rollout, RunFolder, Summary
-from training.samples import Task, UnreadableData, replace_text
+from training.samples import Task, UnreadableData
 
 REPORT = "report.md"
 _MORE, _FEW = 0.05, 30

@@ -22,8 +22,9 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
+from chassis.files import replace_text
 from chassis.validation import first_fault
-from training.samples import ConversationSample, RejectedRow, Row, Task, Text, UnreadableData, replace_text
+from training.samples import ConversationSample, RejectedRow, Row, Task, Text, UnreadableData
 
 CONFIG, METRICS, SUMMARY = "config.yaml", "metrics.jsonl", "summary.json"
 LEFT_OUT, ROLLOUTS = "left-out.jsonl", "rollouts.jsonl"

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
+from chassis.files import replace_text
 from chassis.validation import first_fault
 
 REJECTED, INDEX = "rejected.jsonl", "data.json"
@@ -293,13 +294,6 @@ def write_index(folder: Path, facts: Mapping[str, Any], rejected: Sequence[Rejec
     """Write how the data set was made, and which rows were left out."""
     replace_text(folder / REJECTED, "".join(f"{row.model_dump_json()}\n" for row in rejected))
     replace_text(folder / INDEX, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file atomically."""
-    beside = path.with_name(f".{path.name}.partial")
-    beside.write_text(text, "utf-8")
-    beside.replace(path)
 
 
 def counts(samples: Sequence[Sample]) -> dict[str, int]:

@@ -46,7 +46,7 @@ class ImageLimits:
 
 
 class Fault(IntEnum):
-    """Why a picture is not decoded; the numbers are the status of a decoder's reply."""
+    """The reason why a picture is not decoded. The numbers are the status of a decoder's reply."""
 
     TOO_LARGE = 3
     SHOWS_NOTHING = 4

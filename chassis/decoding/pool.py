@@ -35,7 +35,7 @@ service in the same process, and a decoder that starts then would take its `typi
 
 
 class Ending(StrEnum):
-    """Why a process is no more."""
+    """The reason why a process ended."""
 
     LEFT = "left"
     LATE = "late"

@@ -58,7 +58,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """How an app treats the caller of a request, before it reads the body.
+    """The treatment of a request's caller, before the body is read.
 
     `check`: raises the error that refuses the request. `tenant_of`: the tenant; empty without a valid key.
     `sees_tenants`: whether metrics for this caller may name tenants. `upload_share`: of the room for bodies,

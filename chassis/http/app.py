@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, a
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from operator import methodcaller
 from typing import Annotated, Any, Generic, TypeVar
 
 import structlog
@@ -87,16 +88,16 @@ class EngineResources:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec(Generic[Engine]):
-    """A model service: how its engine opens and closes, and a call that proves that it works.
+    """A model service.
 
-    `takes`: see `Info`. `write_routers`: those that change what the service holds; they take another token.
+    `open_engine` passes what must be closed to `EngineResources.on_close`. `probe` does a little of the
+    engine's work, or raises. `takes`: see `Info`. `write_routers`: routes that need the token for writes.
     """
 
     name: str
     routers: Sequence[APIRouter]
     open_engine: Callable[[EngineResources], Engine]
-    probe: Callable[[Engine], object]
-    close_engine: Callable[[Engine], None] = lambda _: None
+    probe: Callable[[Engine], object] = methodcaller("probe")
     takes: Sequence[str] = ()
     write_routers: Sequence[APIRouter] = ()
 
@@ -198,9 +199,8 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
         async with AsyncExitStack() as resources:
             resources.callback(opened.close)
             engine = await to_thread.run_sync(spec.open_engine, opened)
-            resources.callback(spec.close_engine, engine)
             pool = EnginePool(engine, settings.pool_size, spec.name, metrics.refused())
-            metrics.watch_pool(pool)
+            metrics.watch_pool(pool, lambda: pool.running)
             resources.callback(pool.close)
             await to_thread.run_sync(_warm_up, spec, engine)
             app.state.pool = pool
@@ -227,7 +227,7 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
 
 async def _open_to_all(_: Deadline) -> Note:
     """Ready all the same; operators are told."""
-    return Note("no token: whoever reaches this port may read and write")
+    return Note("No token: anyone who can reach this port can read and write.")
 
 
 def _warm_up(spec: ServiceSpec[Engine], engine: Engine) -> None:

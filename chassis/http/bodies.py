@@ -222,7 +222,7 @@ async def _read_form(request: Request, longest_text: int) -> tuple[bytes, bytes 
 def _check_names(form: FormData) -> None:
     for name in form:
         if name not in (_REQUEST, _IMAGE):
-            raise InvalidRequest(f"{name[:40]}: there is no such part.")
+            raise InvalidRequest(f'Unknown part "{name[:40]}". Use "{_REQUEST}" or "{_IMAGE}".')
         if len(form.getlist(name)) > 1:
             raise InvalidRequest(f"{name}: must be given once.")
     if _REQUEST not in form:

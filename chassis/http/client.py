@@ -25,7 +25,7 @@ _PORTS = {"http": 80, "https": 443}
 """Default ports."""
 
 _REUSED: ContextVar[bool] = ContextVar("reused")
-"""Whether the current exchange's connection had served another one."""
+"""True if the current exchange's connection was used before."""
 
 
 class ExchangeError(Exception):

@@ -35,26 +35,16 @@ Owner = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Limits of connections and of what one may send. Sizes in bytes, times in seconds.
+    """Limits of connections and of what one may send, in bytes and seconds.
 
-    `connections` 0: as many as descriptors allow. `body_rate`: of a body, over each `body_window_s`; 0: any.
-    `unread_s`: for taking some of a reply. `linger_s`: for what is still sent once the reply to it is out.
+    `connections` 0: as many as descriptors allow. `body_rate`: of a body, in bytes a second; 0: any.
     """
 
     connections: int = 0
     share_per_address: float = 1.0
     header_bytes: int = 32 * 2**10
-    header_lines: int = 100
-    target_bytes: int = 8 * 2**10
     header_s: float = 10.0
-    pipelined: int = 16
     body_rate: int = 1_000
-    body_window_s: float = 10.0
-    unread_s: float = 30.0
-    linger_s: float = 30.0
-    keep_alive_s: float = (
-        75.0  # longer than our clients keep idle connections: none is closed under a request
-    )
 
 
 @dataclass(slots=True, eq=False)

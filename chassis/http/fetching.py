@@ -28,13 +28,15 @@ class FetchFailed(Exception):
         self.status = status
 
 
+_MOST_REDIRECTS = 5
+
+
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
     """`max_bytes` of a reply's body; `seconds` for all of it, names, redirects and body together."""
 
     max_bytes: int = 20 * 2**20
     seconds: float = 30.0
-    max_redirects: int = 5
 
 
 IsAllowed = Callable[[str], bool]
@@ -110,10 +112,10 @@ class PublicFetcher:
             raise FetchFailed("The host's name leads nowhere.") from error
 
     async def _follow(self, client: httpx.AsyncClient, url: httpx.URL) -> bytes:
-        for step in range(self.limits.max_redirects + 1):
+        for step in range(_MOST_REDIRECTS + 1):
             response = await self._send(client, url)
             try:
-                busy = response.status_code in _BUSY and step < self.limits.max_redirects
+                busy = response.status_code in _BUSY and step < _MOST_REDIRECTS
                 wait_s = seconds_of(response.headers.get("Retry-After")) if busy else None
                 if response.status_code in _REDIRECTS:
                     url = _parse(str(url.join(response.headers.get("Location", ""))))
@@ -123,7 +125,7 @@ class PublicFetcher:
                 await response.aclose()
             if wait_s:
                 await anyio.sleep(wait_s)
-        raise FetchFailed(f"It leads on more than {self.limits.max_redirects} times.")
+        raise FetchFailed(f"It leads on more than {_MOST_REDIRECTS} times.")
 
     async def _send(self, client: httpx.AsyncClient, url: httpx.URL) -> httpx.Response:
         port = url.port or (443 if url.scheme == "https" else 80)

@@ -27,6 +27,15 @@ from chassis.http.problems import problem_response
 from contracts import headers
 
 _RETRY_S = 1.0
+_MOST_HEADER_LINES, _MOST_TARGET_BYTES, _MOST_PIPELINED = 100, 8 * 2**10, 16
+_BODY_WINDOW_S = 10.0
+"""The rate of a body is measured over this time."""
+_UNREAD_S = 30.0
+"""For taking some of a reply."""
+_LINGER_S = 30.0
+"""For what is still sent once the reply to it is out."""
+_KEEP_ALIVE_S = 75.0
+"""Longer than our clients keep idle connections, so that none is closed while a request is sent."""
 _MOST_UNREAD, _MOST_UNREAD_HEAD = 64 * 2**20, 4 * 2**20
 """Bytes of a body, and of a head, that are thrown away where a caller still sends once its reply is out."""
 
@@ -116,13 +125,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_url(self, url: bytes) -> None:
         self.url += url
         self._head_bytes += len(url)
-        if len(self.url) > self._limits.target_bytes:
-            self._stop(UriTooLong(f"The address is longer than {self._limits.target_bytes >> 10} KiB."))
+        if len(self.url) > _MOST_TARGET_BYTES:
+            self._stop(UriTooLong(f"The address is longer than {_MOST_TARGET_BYTES >> 10} KiB."))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head_bytes += len(name) + len(value) + 4
         lines = len(self.headers) + self._trailers
-        if self._head_bytes > self._limits.header_bytes or lines >= self._limits.header_lines:
+        if self._head_bytes > self._limits.header_bytes or lines >= _MOST_HEADER_LINES:
             self._stop(self._too_large())
         if self._reading is _Reading.BODY:
             self._trailers += 1  # no header of the message (RFC 9110, 6.5.1), and nobody here reads one
@@ -133,7 +142,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        if len(self.pipeline) >= self._limits.pipelined:
+        if len(self.pipeline) >= _MOST_PIPELINED:
             self._stop(Overloaded("Too many requests at once on one connection.", retry_after_s=_RETRY_S))
         super().on_headers_complete()
         self.cycle.transport = self._replies_to
@@ -185,7 +194,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.abort()
         elif self._lingering:
             self._waited_s += seconds
-            if self._waited_s > self._limits.linger_s and not self._in_hand:
+            if self._waited_s > _LINGER_S and not self._in_hand:
                 self.transport.abort()
         elif self._reading is _Reading.BODY:
             self._watch_body(seconds)
@@ -195,14 +204,14 @@ class BoundedProtocol(HttpToolsProtocol):
     def _reply_is_left_unread(self, seconds: float) -> bool:
         before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
         self._unread_s = self._unread_s + seconds if self._unsent and self._unsent >= before else 0.0
-        return self._unread_s > self._limits.unread_s
+        return self._unread_s > _UNREAD_S
 
     def _watch_head(self, seconds: float) -> None:
         if self._reading is _Reading.BETWEEN and self._in_hand:
             return
         self._waited_s += seconds
         if self._reading is _Reading.BETWEEN:
-            if self._waited_s > self._limits.keep_alive_s:
+            if self._waited_s > _KEEP_ALIVE_S:
                 self.transport.close()
         elif self._waited_s > self._limits.header_s and self._reading is _Reading.NOTHING_YET:
             self._register.refused("silent")
@@ -216,10 +225,10 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self._waited_s += seconds
         if not self._in_hand:  # answered, and still sending
-            if self._waited_s > self._limits.linger_s:
+            if self._waited_s > _LINGER_S:
                 self.transport.abort()
-        elif self._waited_s >= self._limits.body_window_s:
-            if self._body_bytes < self._limits.body_rate * self._limits.body_window_s:
+        elif self._waited_s >= _BODY_WINDOW_S:
+            if self._body_bytes < self._limits.body_rate * _BODY_WINDOW_S:
                 self._refuse(RequestTimeout("The body came too slowly."))
             self._waited_s, self._body_bytes = 0.0, 0
 
@@ -231,7 +240,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return self.cycle is not None and not self.cycle.response_complete and not self.cycle.disconnected
 
     def _too_large(self) -> HeadersTooLarge:
-        lines, size = self._limits.header_lines, self._limits.header_bytes >> 10
+        lines, size = _MOST_HEADER_LINES, self._limits.header_bytes >> 10
         return HeadersTooLarge(f"The headers are more than {lines} lines or {size} KiB.")
 
     def _stop(self, error: LoreglassError) -> None:

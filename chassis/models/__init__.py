@@ -1,1 +1,1 @@
-"""What services with models share: weights, devices, batches, worker processes."""
+"""Shared parts of services with models: weights, devices, batches, worker threads."""

@@ -56,10 +56,6 @@ class _Slice(Generic[Item, Result]):
     items: Sequence[Item]
 
 
-def nobody(_: int) -> None:
-    """For batches that are not observed."""
-
-
 class MicroBatcher(Generic[Item, Result]):
     """`forward` with the items of several callers at once; results never cross.
 
@@ -73,7 +69,7 @@ class MicroBatcher(Generic[Item, Result]):
         forward: Callable[[Sequence[Item]], Sequence[Result]],
         limits: BatchLimits,
         name: str = "batch",
-        observe: BatchObserver = nobody,
+        observe: BatchObserver = lambda _: None,
     ) -> None:
         self._forward = forward
         self._limits = limits
@@ -104,13 +100,13 @@ class MicroBatcher(Generic[Item, Result]):
 
     @property
     def oldest_wait_s(self) -> float:
-        """How long the call that has waited longest for a batch has."""
+        """The longest time that a call has waited for a batch."""
         with self._changed:
             oldest = min((entry.since for entry in self._waiting), default=None)
         return 0.0 if oldest is None else time.monotonic() - oldest
 
     def close(self) -> None:
-        """Refuse what waits, and wait for the batch that runs."""
+        """Refuse waiting calls, and wait for the running batch."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -25,7 +25,7 @@ class Call:
 
     @property
     def abandoned(self) -> bool:
-        """Whether nobody waits for the result any more."""
+        """True if the caller has left."""
         return self._left.is_set() or self.deadline.remaining_ms() <= 0
 
     def leave(self) -> None:

@@ -91,7 +91,7 @@ def write_tensors(path: Path, kind: str, about: Mapping[str, Any], tensors: Mapp
 def read_tensors(
     path: Path, kind: str, version: int, made: Callable[[Mapping[str, Any], Tensors], Artefact]
 ) -> Artefact:
-    """What `made` makes of the file's `about` and tensors.
+    """Return the result of `made` for the file's `about` and tensors.
 
     `made` raises KeyError, TypeError or ValueError where they do not fit, this `WrongWeights`.
     """

@@ -1,4 +1,4 @@
-"""What an encoder reads at once of a question and a passage."""
+"""The part of a question and a passage that an encoder reads at once."""
 
 from dataclasses import dataclass
 

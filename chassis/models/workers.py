@@ -28,10 +28,6 @@ class PoolSize:
     queue: int = 16
 
 
-def nobody() -> None:
-    """For pools whose refusals nobody counts."""
-
-
 class EnginePool(Generic[Engine]):
     """Runs calls on an engine in threads, in the context of their callers; scopes take turns, as at a `Gate`.
 
@@ -44,7 +40,7 @@ class EnginePool(Generic[Engine]):
         engine: Engine,
         size: PoolSize,
         name: str = "engine",
-        refused: Callable[[], None] = nobody,
+        refused: Callable[[], None] = lambda: None,
         clock: Clock = time.monotonic,
     ) -> None:
         self.engine = engine
@@ -56,23 +52,18 @@ class EnginePool(Generic[Engine]):
         self._clock = clock
 
     @property
-    def depth(self) -> int:
-        """Calls waiting or running."""
-        return self._pending
-
-    @property
     def waiting(self) -> int:
-        """Calls that no thread has begun."""
+        """The number of calls that no thread has begun."""
         return len(self._since)
 
     @property
     def running(self) -> int:
-        """Calls that threads work on, also for callers that have left."""
+        """The number of calls in threads, also of callers that have left."""
         return max(0, self._pending - len(self._since))
 
     @property
     def oldest_wait_s(self) -> float:
-        """How long the first of the waiting calls has waited."""
+        """The time that the first of the waiting calls has waited."""
         since = tuple(self._since.values())  # one step of the interpreter, so no thread changes it meanwhile
         return self._clock() - since[0] if since else 0.0
 
@@ -128,7 +119,7 @@ class EnginePool(Generic[Engine]):
         self._pending -= 1
 
     def close(self) -> None:
-        """Drop what waits and wait for what runs."""
+        """Drop waiting calls and wait for running ones."""
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 

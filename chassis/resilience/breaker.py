@@ -1,4 +1,4 @@
-"""Whether a dependency is called: not for a moment if it keeps failing, and again only within a budget."""
+"""A circuit breaker for calls that keep failing, and a budget for retries."""
 
 import random
 import time

@@ -41,7 +41,7 @@ _CAUSED_BY_THE_DEADLINE_MS = 1.0
 
 
 class Outcome(StrEnum):
-    """How a call ended; the first three never reached the dependency, the last is a bug on this side."""
+    """The outcome of a call. The first three never reached the dependency; the last is a bug on this side."""
 
     OPEN = "open"
     FULL = "full"

@@ -1,4 +1,4 @@
-"""How many calls a dependency can have at once, learnt from how long they take."""
+"""Limits of a dependency's concurrent calls, adapted to their durations."""
 
 import math
 import time

@@ -31,11 +31,11 @@ _TENANT = "tenant"
 _OPENMETRICS = "application/openmetrics-text"
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _OTHER_METHOD = "_OTHER"
-"""As in OpenTelemetry's conventions: a stranger must not make series by inventing methods."""
+"""As in OpenTelemetry's conventions: an untrusted client must not create series by inventing methods."""
 
 
 def known_method(method: str) -> str:
-    """The method, where it is one of HTTP's own."""
+    """Return the method if it is one of HTTP's, else `_OTHER`."""
     return method if method in _METHODS else _OTHER_METHOD
 
 
@@ -68,13 +68,6 @@ class Queue(Protocol):
 
     @property
     def oldest_wait_s(self) -> float: ...
-
-
-class Pool(Queue, Protocol):
-    """Calls before and in an engine."""
-
-    @property
-    def running(self) -> int: ...
 
 
 _SERVICE = ("service",)
@@ -118,7 +111,7 @@ _METRICS = (
 
 
 class Metrics:
-    """RED by route template, what is before the engine, and what an app adds of its own."""
+    """Rate, errors and duration by route, the engine's queue, and an app's own metrics."""
 
     def __init__(self, service: str) -> None:
         # The library would add a second series to each, with the time it was made.
@@ -130,7 +123,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
 
     def begin(self) -> None:
-        """A request came."""
+        """Count a request that begins."""
         self._working.inc()
 
     def observe(self, route: str, method: str, status: int, seconds: float, problem: str = "") -> None:
@@ -150,10 +143,10 @@ class Metrics:
             peak = self._series("loreglass_accelerator_memory_peak_bytes", *labels)
             peak.set_function(accelerator.peak_memory_bytes)
 
-    def watch_pool(self, pool: Pool) -> None:
-        """Report at each scrape what waits for the engine and what it works on."""
+    def watch_pool(self, pool: Queue, running: Callable[[], int]) -> None:
+        """Report the engine's waiting and running calls at each scrape."""
         self._watch("loreglass_engine_waiting", lambda: pool.waiting)
-        self._watch("loreglass_engine_running", lambda: pool.running)
+        self._watch("loreglass_engine_running", running)
         self._watch("loreglass_engine_oldest_wait_seconds", lambda: pool.oldest_wait_s)
 
     def batch_observer(self, forward: str) -> Callable[[float], None]:
@@ -164,12 +157,12 @@ class Metrics:
         return observe
 
     def watch_batches(self, forward: str, batches: Queue) -> None:
-        """Report at each scrape what waits for a model's forward passes."""
+        """Report the items that wait for a model's forward passes at each scrape."""
         self._watch("loreglass_batch_waiting_items", lambda: batches.waiting, forward)
         self._watch("loreglass_batch_oldest_wait_seconds", lambda: batches.oldest_wait_s, forward)
 
     def watch_wire(self, connections: Callable[[], float], held_bytes: Callable[[], float]) -> None:
-        """Report at each scrape what callers have open, and what of them is held."""
+        """Report open connections and the bytes of uploads at each scrape."""
         self._watch("loreglass_connections", connections)
         self._watch("loreglass_upload_bytes", held_bytes)
 
@@ -192,14 +185,14 @@ class Metrics:
         return lambda is_hit: self._count("loreglass_cache_lookups_total", cache, "hit" if is_hit else "miss")
 
     def ingested(self, kind: str, count: int) -> None:
-        """Count what was written to the index."""
+        """Count items written to the index."""
         self._count("loreglass_ingested_total", kind, by=count)
 
     def _count(self, name: str, *labels: str, by: int = 1) -> None:
         self._series(name, self.service, *labels).inc(by)
 
     def describe(self, about: Callable[[], Info]) -> None:
-        """Report at each scrape what the app is and runs on."""
+        """Report the app's version, engine and device at each scrape."""
         self.registry.register(_BuildInfo(about))
 
     def exposition(self, accept: str = "", by_tenant: bool = True) -> tuple[bytes, str]:

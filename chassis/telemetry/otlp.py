@@ -67,8 +67,10 @@ class OpenTelemetry:
 
 
 class _EdgeSampler(Sampler):
-    """The operator's sampler, as for a trace that begins here: neither a stranger's flag nor a stranger's
-    choice of a trace id makes us keep it, or keeps us from it. What is within a request goes with it."""
+    """Sample each request as a new trace: an untrusted client's flag and trace id do not decide.
+
+    Spans within a request share its decision.
+    """
 
     def __init__(self, sampler: Sampler) -> None:
         self._sampler = sampler

@@ -15,21 +15,21 @@ MOST_DOCUMENTS = 200_000
 _LISTED = (ADDRESS, SOURCE, "entity", "title", "url")
 
 
-def held(store: VectorStore, name: str, addresses: Sequence[str]) -> list[str]:
+def present(store: VectorStore, name: str, addresses: Sequence[str]) -> list[str]:
     """Return those of the addresses that the collection holds, in their order."""
     if not addresses:
         return []
     points = store.scroll(name, {ADDRESS: addresses}, fields=[ADDRESS])
-    present = {origin_of(point.payload).address for point in points}
-    return [address for address in addresses if address in present]
+    found = {origin_of(point.payload).address for point in points}
+    return [address for address in addresses if address in found]
 
 
 def remove(store: VectorStore, name: str, addresses: Sequence[str]) -> list[str]:
     """Delete documents, and return the addresses of those that were there."""
-    present = held(store, name, addresses)
-    if present:
-        store.discard(name, ADDRESS, present)
-    return present
+    removed = present(store, name, addresses)
+    if removed:
+        store.discard(name, ADDRESS, removed)
+    return removed
 
 
 def points_of(store: VectorStore, name: str, address: str) -> list[ScoredPoint]:

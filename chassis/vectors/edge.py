@@ -22,8 +22,9 @@ from typing import IO, Any
 import qdrant_edge as edge
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable, LoreglassError
+from chassis.files import replace_text, sync_folder
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder, sync_tree
+from chassis.vectors.folders import allocated, copy_folder, sync_tree
 from chassis.vectors.port import (
     CollectionInfo,
     CollectionSchema,
@@ -103,9 +104,9 @@ class EdgeStore:
         return notes
 
     def create(self, name: str, schema: CollectionSchema, base: str | None = None) -> None:
-        """See the port. A copy is made beside its place and renamed into it when it is whole.
+        """Create the collection. A copy is made beside its place and renamed into it when it is complete.
 
-        One that cannot be opened is made anew; aliases that point at it go.
+        A collection that cannot be opened is made anew, and the aliases that point at it are removed.
         """
         require_collection_name(name)
         with self._changing:
@@ -144,14 +145,13 @@ class EdgeStore:
             with source.writing:
                 source.shard.flush()
                 copy_folder(source.folder / "shard", building / "shard")
-        stored = {**dataclasses.asdict(schema), "idf": schema.sparse}  # earlier releases read `idf`
-        replace_text(building / "schema.json", json.dumps(stored))
+        replace_text(building / "schema.json", json.dumps(dataclasses.asdict(schema)))
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
         require_schema(self._version(name).schema, schema, whole=whole)
 
     def drop(self, name: str) -> None:
-        """See the port. A search that is under way keeps the shard's open files and ends well."""
+        """Delete the collection. A search in progress keeps the shard's open files."""
         with self._changing:
             if name in self._aliases or name in self._aliases.values():
                 raise CollectionConflict(f"{name!r} is published.")
@@ -168,9 +168,9 @@ class EdgeStore:
         shutil.rmtree(trash)
 
     def publish(self, alias: str, name: str) -> None:
-        """See the port. The version's index is built first, so that readers get it at its best.
+        """Build the version's index, then point `alias` at it.
 
-        A version that cannot be opened can still be remembered as the one before.
+        A version that cannot be opened can still be published as the previous one.
         """
         require_collection_name(alias)
         broken = alias.endswith(PREVIOUS) and bool(self._versions.fault(name))
@@ -211,7 +211,7 @@ class EdgeStore:
         version.built = True
 
     def build(self, name: str) -> bool:
-        """See the port. It is built by a thread of its own."""
+        """Build the index in a thread of its own."""
         version = self._find(name)
         if version.built:
             return True
@@ -229,7 +229,7 @@ class EdgeStore:
             replace_text(version.folder / FINISHED, json.dumps(list(parts)))
 
     def collections(self) -> list[CollectionInfo]:
-        """See the port. It waits for no copy or publication, so that a health check may call it."""
+        """List the versions. Waits for no copy or publication, so that health checks can call it."""
         aliases = self._aliases
         infos: list[CollectionInfo] = []
         for name in sorted(
@@ -289,7 +289,7 @@ class EdgeStore:
     def search(
         self, name: str, vector: str, query: Vector, limit: int, *, exact: bool = False
     ) -> list[ScoredPoint]:
-        """See the port. Exact until a version has outgrown Edge's indexing threshold, HNSW after that."""
+        """Search exactly below Edge's indexing threshold, by HNSW above it."""
         nearest = edge.Query.Nearest(edge_vector(query), using=vector)
         params = edge.SearchParams(exact=True) if exact else self._params
         request = edge.QueryRequest(limit=limit, query=nearest, with_payload=True, params=params)

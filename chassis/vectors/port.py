@@ -116,7 +116,7 @@ class VectorStore(Protocol):
         """Point `alias` at `name` at once; durable when the call returns."""
 
     def collections(self) -> list[CollectionInfo]:
-        """Every version, by name."""
+        """Return every version, by name."""
 
     def upsert(self, name: str, points: Sequence[StoredPoint]) -> None:
         """Write points, if there are any; durable when the call returns."""
@@ -125,7 +125,7 @@ class VectorStore(Protocol):
         """Delete the points whose payload `keyword` is one of `values`, but for the ids in `keep`."""
 
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
-        """Those of `ids` that the collection does not hold, in order."""
+        """Return those of `ids` that the collection does not hold, in order."""
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
         """Remember which parts of its input a version holds whole; durable when the call returns.
@@ -137,17 +137,17 @@ class VectorStore(Protocol):
         """Build the index of what was written; false while that goes on elsewhere: ask again."""
 
     def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
-        """Ids and dense vectors of the `count` points of the lowest ids, which say nothing of content."""
+        """Return ids and dense vectors of the `count` points with the lowest ids, a random sample."""
 
     def search(
         self, name: str, vector: str, query: Vector, limit: int, *, exact: bool = False
     ) -> list[ScoredPoint]:
-        """The `limit` nearest points by the vector named `vector`, best first; `exact`: without an index."""
+        """Return the `limit` nearest points by the vector `vector`, best first. `exact`: without an index."""
 
     def search_fused(
         self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int, rank_constant: int
     ) -> list[ScoredPoint]:
-        """The `limit` best points of several searches together, by reciprocal rank, in one query.
+        """Return the `limit` best points of several searches together, by reciprocal rank, in one query.
 
         Each search gives its `depth` nearest points; a point's score is the sum of
         1 / (`rank_constant` + rank) over the searches that found it, equal scores in id order.
@@ -170,14 +170,14 @@ class VectorStore(Protocol):
         """
 
     def notes(self) -> list[str]:
-        """Return what is wrong with the store and what to do; empty if nothing is."""
+        """Return the store's faults, each with a remedy."""
 
     def close(self) -> None:
-        """Flush and let go of the files or connections."""
+        """Flush, and close the files or connections."""
 
 
 class Indexed(Protocol):
-    """An engine that keeps what it knows in collections of one schema."""
+    """An engine with collections of one schema."""
 
     @property
     def store(self) -> VectorStore:
@@ -212,11 +212,10 @@ def _others(points: Sequence[ScoredPoint], point_id: str, most: int) -> list[Sco
 
 
 def sort_fused(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
-    """Best first; Qdrant leaves the order of equal scores, which ranks make common, to chance."""
+    """Sort by score, then by id: equal scores are common, and Qdrant leaves their order to chance."""
     return sorted(points, key=lambda point: (-point.score, point.id))
 
 
 def origin_of(payload: Mapping[str, Any]) -> Origin:
-    """Return a point's origin; points of earlier releases have a URL only."""
-    address = payload.get(ADDRESS) or payload.get("url") or ""
-    return Origin(str(address), str(payload.get(SOURCE, "")), str(payload.get(ORIGIN, "")))
+    """Return a point's origin."""
+    return Origin(str(payload[ADDRESS]), str(payload.get(SOURCE, "")), str(payload.get(ORIGIN, "")))

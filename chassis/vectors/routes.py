@@ -99,7 +99,7 @@ async def publish_alias(request: PublishAlias, pool: Pool, deadline: RequestDead
 @indexing_router.post("/collections/{name}/missing")
 @takes_json(_IDS)
 async def missing_points(name: str, request: PointIds, pool: Pool, deadline: RequestDeadline) -> MissingIds:
-    """Which of these ids the version or alias does not hold."""
+    """Return those of the ids that are missing in the version or alias."""
     if not all(map(is_point_id, request.ids)):
         raise InvalidRequest("Ids are UUIDs in canonical form.")
     return MissingIds(ids=await pool.run(lambda engine: engine.store.missing(name, request.ids), deadline))
@@ -220,8 +220,10 @@ async def find_sources(
 async def find_held(
     name: str, request: DocumentAddresses, pool: Pool, deadline: RequestDeadline
 ) -> HeldAddresses:
-    """Which of these documents the version or alias holds."""
-    present = await pool.run(lambda engine: documents.held(engine.store, name, request.addresses), deadline)
+    """Return those of the documents that are in the version or alias."""
+    present = await pool.run(
+        lambda engine: documents.present(engine.store, name, request.addresses), deadline
+    )
     return HeldAddresses(addresses=present)
 
 
@@ -246,7 +248,7 @@ def require_unpublished(store: VectorStore, name: str) -> None:
 
 
 def probe_index(engine: Indexed) -> Note | None:
-    """Do a little of the real work, or raise; a note where something is not as it should be."""
+    """Probe the engine. Return a note with the store's faults, if it has any."""
     engine.probe()
     notes = engine.store.notes()
     return Note(" ".join(notes)) if notes else None
@@ -277,5 +279,5 @@ class _PublishedPoints(Collector):
 
 
 def watch_published(metrics: Metrics, store: VectorStore) -> None:
-    """Report what is published at each scrape."""
+    """Report the published versions at each scrape."""
     metrics.registry.register(_PublishedPoints(metrics.service, store))

@@ -86,14 +86,14 @@ class ServerStore:
 
     @classmethod
     def at(cls, url: str) -> "ServerStore":
-        """The server at an address."""
+        """Return the store on the server at an address."""
         patient = QdrantClient(url=url, timeout=PATIENT_S, check_compatibility=False)
         return cls(QdrantClient(url=url), patient=patient)
 
     def create(self, name: str, schema: CollectionSchema, base: str | None = None) -> None:
-        """See the port. A copy that a crash cut short is still marked `building` and is made anew.
+        """Create the collection. A copy that a crash interrupted is marked `building` and is made anew.
 
-        Raises `DependencyUnavailable` where a copy takes long: it goes on, and asking again waits for it.
+        Raises `DependencyUnavailable` if a copy takes long. It continues, and the next call waits for it.
         """
         require_collection_name(name)
         if name in read_aliases(self._client):
@@ -175,9 +175,9 @@ class ServerStore:
         call(self._client.delete_collection, name)
 
     def publish(self, alias: str, name: str) -> None:
-        """See the port. One request deletes and creates the alias, so no reader finds it missing.
+        """Build the graph, then move the alias in one request, so that no reader finds it missing.
 
-        A version is filled without a graph, which every batch would build again, and gets it here.
+        A version is filled without a graph, because every batch would build it again.
         """
         require_collection_name(alias)
         aliases = read_aliases(self._client)
@@ -195,7 +195,7 @@ class ServerStore:
         call(self._client.update_collection_aliases, changes)
 
     def build(self, name: str) -> bool:
-        """See the port. The server builds the graphs beside what it serves, and says when it is done."""
+        """Have the server build the graphs while it serves, and return whether it is done."""
         described = call(self._client.get_collection, readable(name))
         if described.config.hnsw_config.m == 0:
             graph = models.HnswConfigDiff(m=LINKS, ef_construct=BUILD_BREADTH)
@@ -228,7 +228,7 @@ class ServerStore:
         raise DependencyUnavailable(STILL_BUILT)
 
     def collections(self) -> list[CollectionInfo]:
-        """See the port. A copy that is not whole is no version yet."""
+        """List the versions, without incomplete copies."""
         aliases = read_aliases(self._client)
         names = sorted(each.name for each in call(self._client.get_collections).collections)
         described = {name: read_metadata(self._client, name) for name in names}
@@ -285,7 +285,7 @@ class ServerStore:
     def search_fused(
         self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int, rank_constant: int
     ) -> list[ScoredPoint]:
-        """See the port. The rank constant needs a server of 1.16 or later."""
+        """Search by several vectors. The rank constant needs Qdrant 1.16 or later."""
         fused = query_points(
             self._client,
             name,
@@ -320,7 +320,7 @@ class ServerStore:
                 yield ScoredPoint(str(record.id), 0.0, record.payload or {})
 
     def notes(self) -> list[str]:
-        """See the port: a server tells its own operators."""
+        """Return nothing: the server reports to its own operators."""
         return []
 
     def close(self) -> None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import qdrant_edge as edge
 import structlog
@@ -135,7 +134,7 @@ class Versions:
             return self._open[name]
 
     def fault(self, name: str) -> str:
-        """Why the version cannot be opened, and what to do; empty if it can."""
+        """Return the reason why the version cannot be opened, and the remedy; empty if it can."""
         if not self.exists(name):
             return f"The index version {name!r} is gone. {_REMEDY}"
         try:
@@ -190,14 +189,14 @@ class Versions:
 
 def _schema(folder: Path) -> CollectionSchema:
     stored = json.loads((folder / "schema.json").read_bytes())
-    encoder = stored.get("encoder", "")  # collections of before there were encoders do not have it
-    return CollectionSchema(stored["dense"], tuple(stored["sparse"]), tuple(stored["keywords"]), encoder)
+    lists = {name: tuple(stored[name]) for name in ("sparse", "keywords")}
+    return CollectionSchema(**{**stored, **lists})
 
 
 def read_aliases(path: Path) -> dict[str, str]:
     """Return alias -> version; nothing where none was written. Raises `DependencyUnavailable`."""
     try:
-        aliases: dict[str, str] = _read(path)
+        aliases: dict[str, str] = json.loads(path.read_bytes())
         if not all(map(is_collection_name, (*aliases.keys(), *aliases.values()))):
             raise ValueError("a name that no collection has")
     except FileNotFoundError:
@@ -210,17 +209,11 @@ def read_aliases(path: Path) -> dict[str, str]:
 
 
 def read_finished(path: Path) -> tuple[str, ...]:
-    """Return nothing if it was never written, or cannot be read: then every part is gone through again."""
+    """Return nothing if it was never written, or cannot be read: then every part is indexed again."""
     try:
-        return tuple(map(str, _read(path)))
+        return tuple(map(str, json.loads(path.read_bytes())))
     except (OSError, ValueError, TypeError):
         return ()
-
-
-def _read(path: Path) -> Any:
-    """Read JSON; earlier releases wrote it as `content`, beside a checksum."""
-    stored = json.loads(path.read_bytes())
-    return stored["content"] if isinstance(stored, dict) and "content" in stored else stored
 
 
 _FULL_SCAN_KB = 10_000

@@ -142,14 +142,14 @@ class Claims:
     """The one actor that decides which of several records with one key is indexed: the first to claim it."""
 
     def __init__(self) -> None:
-        self._held = sqlite3.connect("")  # a temporary file where it outgrows the cache
-        self._held.execute("CREATE TABLE claims (key TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
+        self._claims = sqlite3.connect("")  # a temporary file where it outgrows the cache
+        self._claims.execute("CREATE TABLE claims (key TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
 
     def claim(self, places: Mapping[str, str]) -> dict[str, str]:
         """Return for each key the place of the record that counts: the first that claimed it."""
-        self._held.executemany("INSERT OR IGNORE INTO claims VALUES (?, ?)", places.items())
+        self._claims.executemany("INSERT OR IGNORE INTO claims VALUES (?, ?)", places.items())
         query = "SELECT place FROM claims WHERE key = ?"
-        return {key: self._held.execute(query, (key,)).fetchone()[0] for key in places}
+        return {key: self._claims.execute(query, (key,)).fetchone()[0] for key in places}
 
 
 class Writer:

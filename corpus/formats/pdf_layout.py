@@ -30,7 +30,7 @@ _HEADING_SIZE = 1.1
 """The least size of a heading, in sizes of the text."""
 _LONGEST_HEADING = 200
 _ALIGNED, _MOST_TIGHT_WORDS = 0.15, 3
-"""How near, in sizes of the text, words start to their column, and the most words of a tight cell."""
+"""The distance of words from their column, in sizes of the text, and the most words of a tight cell."""
 _MOST_CELL_LINES, _MOST_CELL_WORDS = 12, 40
 """The most lines and words of a table's cell: columns of text have more."""
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from chassis.files import replace_text
 from chassis.validation import first_fault
 from evaluation.data.model import EvaluationError, Rejected
 from evaluation.record import RunHeader, TurnRecord
@@ -204,13 +205,8 @@ def _read_rejected(folder: Path) -> tuple[Rejected, ...]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """All of it or nothing, also where the power fails. Raises `RunError`."""
-    half = path.with_name(path.name + ".new")
+    """Write a file atomically. Raises `RunError`."""
     try:
-        with half.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        half.replace(path)
+        replace_text(path, text)
     except OSError as error:
         raise RunError(f"{path} cannot be written: {error.strerror}.") from error

@@ -5,27 +5,23 @@ from functools import partial
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
-from chassis.pixels import probe_picture
 from services.cropper.engine import Cropper
 from services.cropper.routes import router
 from services.cropper.settings import CropperSettings, Engine
 
-PROBE_LABELS = ["card"]
-
 
 def create_app(settings: CropperSettings) -> FastAPI:
-    """The service with the engine that the settings name."""
+    """Return the service with the engine that the settings name."""
     spec = ServiceSpec(
         name="cropper",
         routers=[router],
         open_engine=partial(open_engine, settings),
-        probe=lambda engine: engine.crop(probe_picture(), PROBE_LABELS, 1),
     )
     return create_service(spec, settings)
 
 
 def open_engine(settings: CropperSettings, resources: EngineResources) -> Cropper:
-    """The engine that the settings name, with its weights loaded."""
+    """Return the engine that the settings name, with its weights loaded."""
     match settings.engine:
         case Engine.BUILTIN:
             from services.cropper.engines.builtin import BuiltinCropper

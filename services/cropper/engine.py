@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from chassis.rgb import RGB
+from chassis.rgb import RGB, probe_picture
 
 Kind = Literal["quadrilateral", "text", "detection"]
 Corners = tuple[tuple[float, float], tuple[float, float], tuple[float, float], tuple[float, float]]
@@ -32,6 +32,10 @@ class Cropper(Protocol):
     def crop(self, photo: RGB, labels: Sequence[str], limit: int) -> list[FoundRegion]:
         """Return at most `limit` regions, best first. `labels`: what the caller looks for."""
         ...
+
+    def probe(self) -> object:
+        """Crop a drawn pattern."""
+        return self.crop(probe_picture(), ["card"], 1)
 
 
 SMALL = 0.02

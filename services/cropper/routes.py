@@ -37,12 +37,12 @@ async def crop_photo(
 ) -> CropReply:
     """Regions, best first, each seen straight on; may be none."""
     settings: CropperSettings = request.app.state.settings
-    wanted = [label.strip() for label in labels or [] if label.strip()]
-    if len(wanted) > MOST_LABELS or any(len(label) > LONGEST_LABEL for label in wanted):
+    labels = [label.strip() for label in labels or [] if label.strip()]
+    if len(labels) > MOST_LABELS or any(len(label) > LONGEST_LABEL for label in labels):
         raise InvalidRequest(f"labels: at most {MOST_LABELS}, of {LONGEST_LABEL} characters.")
     limit = min(max_regions, settings.most_regions)
     data = await image.read()
-    return await pool.run(lambda engine: _crop(engine, data, wanted, limit, settings), deadline)
+    return await pool.run(lambda engine: _crop(engine, data, labels, limit, settings), deadline)
 
 
 def _crop(

@@ -14,7 +14,7 @@ class Engine(EngineName):
 
 
 class CropperSettings(ModelSettings):
-    """How large photos may be, and how many regions a reply may hold."""
+    """The size of photos and the number of regions in a reply."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_CROPPER_")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
-from chassis.pixels import probe_picture
 from chassis.startup import WrongSettings
 from contracts.domain_router import Domain
 from services.domain_router.engine import DomainRouter
@@ -15,18 +14,17 @@ from services.domain_router.settings import DomainRouterSettings, Engine
 
 
 def create_app(settings: DomainRouterSettings) -> FastAPI:
-    """The service with the engine that the settings name."""
+    """Return the service with the engine that the settings name."""
     spec = ServiceSpec(
         name="domain_router",
         routers=[router],
         open_engine=partial(open_engine, settings),
-        probe=lambda engine: engine.classify("Who wrote this book?", "", probe_picture()),
     )
     return create_service(spec, settings)
 
 
 def open_engine(settings: DomainRouterSettings, resources: EngineResources) -> DomainRouter:
-    """The engine that the settings name. Raises `CannotStart` when it cannot be had."""
+    """Return the engine that the settings name. Raises `CannotStart` when it cannot be had."""
     match settings.engine:
         case Engine.BUILTIN:
             from services.domain_router.engines.builtin import BuiltinDomainRouter

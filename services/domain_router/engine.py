@@ -1,8 +1,8 @@
-"""What the routes need from an engine."""
+"""The engine's protocol and its types."""
 
 from typing import Protocol
 
-from chassis.rgb import RGB
+from chassis.rgb import RGB, probe_picture
 
 IMAGE_SIDE = 672
 """The longer side, in pixels, to which photos are scaled down for an engine, in training as in serving."""
@@ -19,3 +19,7 @@ class DomainRouter(Protocol):
         `recognized_text`: what OCR read in the photo; empty if it read nothing or was not asked.
         """
         ...
+
+    def probe(self) -> object:
+        """Classify a sample."""
+        return self.classify("Who wrote this book?", "", probe_picture())

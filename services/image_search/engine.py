@@ -1,4 +1,4 @@
-"""What the routes need from an engine."""
+"""The engine's protocol and its types."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,11 +89,11 @@ def thing_at(
     )
 
 
-class ImageSearchEngine(Indexed, Protocol):
+class ImageSearchEngine(Protocol):
     """Finds known things in photos; implementations are synchronous, blocking and thread-safe."""
 
     name: str
-    """What the embeddings reply's `model` says."""
+    """The `model` of an embeddings reply."""
 
     def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
         """Return the known things in all photos together, one for each entity, most probable first.
@@ -110,15 +110,23 @@ class ImageSearchEngine(Indexed, Protocol):
         """
         ...
 
+    def embed(self, photos: Sequence[RGB]) -> Floats:
+        """Return (n, d): a unit vector for each photo."""
+        ...
+
+    def probe(self) -> None:
+        """Do a little of the real work, or raise."""
+        ...
+
+
+class ImageIndex(ImageSearchEngine, Indexed, Protocol):
+    """An engine with an index of its own."""
+
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """Write things into a version. Return id -> reason for those that cannot be indexed.
 
         Raises `CollectionNotFound`. Durable when the call returns.
         """
-        ...
-
-    def embed(self, photos: Sequence[RGB]) -> Floats:
-        """Return (n, d): a unit vector for each photo."""
         ...
 
 

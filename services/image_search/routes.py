@@ -24,7 +24,7 @@ from contracts.collections import Indexed
 from contracts.documents import DocumentContent, RenameDocument
 from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply, ImageTextSearchRequest
 from contracts.message import Message
-from services.image_search.engine import ImageSearchEngine, KnownThing, ThingSeen
+from services.image_search.engine import ImageIndex, ImageSearchEngine, KnownThing, ThingSeen
 from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import Thumbnails
 
@@ -35,6 +35,7 @@ _ITEMS = JsonLimits(max_bytes=None, max_items=65_536)
 """Of things with up to 256 attributes: `corpus` sends eight in a call."""
 
 Pool = Annotated[EnginePool[ImageSearchEngine], Depends(engine_pool)]
+IndexPool = Annotated[EnginePool[ImageIndex], Depends(engine_pool)]
 Photos = Annotated[list[UploadFile], File()]
 
 PUBLISHED = "images"
@@ -111,7 +112,7 @@ async def index_images(
     name: str,
     images: Photos,
     items: Annotated[str, Form(description="JSON of ImageItems, in the order of the photos")],
-    pool: Pool,
+    pool: IndexPool,
     deadline: RequestDeadline,
     metrics: AppMetrics,
 ) -> Indexed:
@@ -146,7 +147,7 @@ async def embed_images(
 
 
 def _index(
-    engine: ImageSearchEngine,
+    engine: ImageIndex,
     collection: str,
     items: Sequence[ImageItem],
     uploads: Sequence[bytes],
@@ -173,11 +174,11 @@ def _index(
 
 @write_router.post("/v1/collections/{name}/documents/rename")
 async def rename_document(
-    name: str, request: RenameDocument, pool: Pool, deadline: RequestDeadline
+    name: str, request: RenameDocument, pool: IndexPool, deadline: RequestDeadline
 ) -> DocumentContent:
     """Change the thing that a photo shows, in a version that no alias points at."""
 
-    def renamed(engine: ImageSearchEngine) -> DocumentContent:
+    def renamed(engine: ImageIndex) -> DocumentContent:
         require_unpublished(engine.store, name)
         content(engine.store, name, request.address)
         engine.store.set_payload(name, ADDRESS, request.address, {"entity": request.name})

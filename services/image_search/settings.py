@@ -53,6 +53,6 @@ class ImageSearchSettings(IndexSettings):
 
     @property
     def takes_texts(self) -> bool:
-        """Whether pictures can be searched by text."""
+        """True if pictures can be searched by text."""
         usual = self.engine is not Engine.REMOTE
         return self.engine is not Engine.BUILTIN and (usual if self.texts is None else self.texts)

@@ -1,13 +1,12 @@
 """Small pictures of what is indexed, for its operator: features are nothing to look at."""
 
-import uuid
 from pathlib import Path
 
 from PIL import Image
 
+from chassis.files import replace_bytes
 from chassis.images import encode_picture
 from chassis.rgb import RGB
-from chassis.vectors.files import replace_bytes
 
 SIDE = 192
 """Of the longer side, pixels: some six kilobytes a picture."""
@@ -28,8 +27,7 @@ class Thumbnails:
         self._folder.mkdir(parents=True, exist_ok=True)
         picture = Image.fromarray(photo)
         picture.thumbnail((SIDE, SIDE))
-        fresh = path.with_name(f".{uuid.uuid4().hex}")
-        replace_bytes(path, encode_picture(picture, _QUALITY), fresh)
+        replace_bytes(path, encode_picture(picture, _QUALITY))
 
     def read(self, point_id: str) -> bytes | None:
         """A point's picture as JPEG; None where none was kept. Blocking."""

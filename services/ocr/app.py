@@ -2,25 +2,21 @@
 
 from functools import partial
 
-import numpy as np
 from fastapi import FastAPI
-from PIL import Image, ImageDraw
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
-from chassis.rgb import RGB
 from chassis.telemetry.metrics import Metrics
 from services.ocr.engine import OcrEngine
 from services.ocr.routes import PhotoReader, router
-from services.ocr.settings import OcrSettings
+from services.ocr.settings import Engine, OcrSettings
 
 
 def create_app(settings: OcrSettings) -> FastAPI:
-    """The service with the engine that the settings name."""
+    """Return the service with the engine that the settings name."""
     spec = ServiceSpec(
         name="ocr",
         routers=[router],
         open_engine=partial(open_engine, settings),
-        probe=lambda engine: engine.read(_picture_with_text()),
     )
     app = create_service(spec, settings)
     metrics: Metrics = app.state.metrics
@@ -28,15 +24,10 @@ def create_app(settings: OcrSettings) -> FastAPI:
     return app
 
 
-def open_engine(settings: OcrSettings, resources: EngineResources) -> OcrEngine:
-    """Return the built-in engine."""
-    from services.ocr.engines.builtin import BuiltinOcr
+def open_engine(settings: OcrSettings, _: EngineResources) -> OcrEngine:
+    """Return the engine that the settings name."""
+    match settings.engine:
+        case Engine.BUILTIN:
+            from services.ocr.engines.builtin import BuiltinOcr
 
-    return BuiltinOcr(settings.detection_side, settings.threads, settings.workers)
-
-
-def _picture_with_text() -> RGB:
-    """Something for every model of an engine to do when readiness is asked."""
-    picture = Image.new("RGB", (128, 64), "white")
-    ImageDraw.Draw(picture).text((16, 16), "ready", fill="black", font_size=28)
-    return np.asarray(picture)
+            return BuiltinOcr(settings.detection_side, settings.threads, settings.workers)

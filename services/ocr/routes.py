@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated
 
 from anyio import to_thread
 from fastapi import Depends, File, Request, UploadFile
@@ -11,6 +11,7 @@ from chassis.http.app import RequestDeadline, engine_pool
 from chassis.http.bodies import Router
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
+from chassis.recent import RecentlyUsed
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import current_scope
 from contracts.geometry import Point
@@ -22,7 +23,6 @@ router = Router()
 Pool = Annotated[EnginePool[OcrEngine], Depends(engine_pool)]
 Key = tuple[str, str]
 """The caller's scope (`chassis.scope`) and the photo's SHA-256."""
-Value = TypeVar("Value")
 
 _UNFINISHED = 64
 """Photos whose readings are kept half done: boxes and texts, some tens of kilobytes each."""
@@ -37,40 +37,14 @@ async def read_photo(
     return await reader.read(await image.read(), pool, deadline)
 
 
-class RecentlyUsed(Generic[Value]):
-    """At most `capacity` values; the least recently used one goes first."""
-
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._values: dict[Key, Value] = {}
-
-    def get(self, key: Key) -> Value | None:
-        """Return the value under a key, which counts as a use."""
-        value = self._values.pop(key, None)
-        if value is not None:
-            self._values[key] = value
-        return value
-
-    def put(self, key: Key, value: Value) -> None:
-        """Store a value; the least recently used one goes if there is no room."""
-        self.drop(key)
-        self._values[key] = value
-        if len(self._values) > self._capacity:
-            del self._values[next(iter(self._values))]
-
-    def drop(self, key: Key) -> None:
-        """Forget the value under a key."""
-        self._values.pop(key, None)
-
-
 class PhotoReader:
     """Reads photos. A reading stops when its caller leaves; a later request goes on with it."""
 
     def __init__(self, max_side: int, cache_entries: int, count_lookup: Callable[[bool], None]) -> None:
         """`count_lookup` is called for each photo with whether its reply was cached."""
         self._max_side = max_side
-        self._replies = RecentlyUsed[OcrReply](cache_entries)
-        self._unfinished = RecentlyUsed[Progress](_UNFINISHED)
+        self._replies = RecentlyUsed[Key, OcrReply](cache_entries)
+        self._unfinished = RecentlyUsed[Key, Progress](_UNFINISHED)
         self._count_lookup = count_lookup
 
     async def read(self, data: bytes, pool: EnginePool[OcrEngine], deadline: Deadline) -> OcrReply:

@@ -5,27 +5,23 @@ from functools import partial
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
-from services.reader.engine import Passage, Query, Reader
+from services.reader.engine import Reader
 from services.reader.routes import router
 from services.reader.settings import Engine, ReaderSettings
 
-_QUERY = Query("Who wrote it?")
-_PASSAGES = (Passage("It was written by Ada in 1907."),)
-
 
 def create_app(settings: ReaderSettings) -> FastAPI:
-    """The service with the engine that the settings name."""
+    """Return the service with the engine that the settings name."""
     spec = ServiceSpec(
         name="reader",
         routers=[router],
         open_engine=partial(open_engine, settings),
-        probe=lambda engine: engine.read(_QUERY, _PASSAGES),
     )
     return create_service(spec, settings)
 
 
 def open_engine(settings: ReaderSettings, resources: EngineResources) -> Reader:
-    """The engine that the settings name. Raises one clear sentence when its model cannot be used."""
+    """Return the engine that the settings name. Raises one clear sentence when its model cannot be used."""
     match settings.engine:
         case Engine.BUILTIN:
             from services.reader.engines.builtin import open_builtin

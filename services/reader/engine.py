@@ -1,4 +1,4 @@
-"""What the routes need from an engine."""
+"""The engine's protocol and its types."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,11 +54,13 @@ class Answer:
 class Reader(Protocol):
     """Finds answers in passages; implementations are synchronous, blocking and thread-safe."""
 
-    @property
-    def name(self) -> str:
-        """What the reply's `model` says."""
-        ...
+    name: str
+    """The reply's `model`."""
 
     def read(self, query: Query, passages: Sequence[Passage], top_n: int = 1) -> list[Answer]:
         """The best answers, best first, of different sentences; empty when none is said to the question."""
         ...
+
+    def probe(self) -> object:
+        """Read a sample."""
+        return self.read(Query("Who wrote it?"), (Passage("It was written by Ada in 1907."),))

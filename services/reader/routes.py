@@ -33,18 +33,18 @@ async def read(body: ReadRequest, pool: Pool, deadline: RequestDeadline) -> Read
     return ReadReply(model=pool.engine.name, answers=[_answer(each, passages) for each in answers])
 
 
-def _passages(sent: list[ReadPassage]) -> list[Passage]:
-    characters = sum(len(passage.text) + len(passage.title) for passage in sent)
+def _passages(passages: list[ReadPassage]) -> list[Passage]:
+    characters = sum(len(passage.text) + len(passage.title) for passage in passages)
     if characters > MAX_CHARACTERS:
         raise InvalidRequest(f"passages: {characters} characters together; {MAX_CHARACTERS} are read.")
-    return [_passage(each) for each in sent]
+    return [_passage(each) for each in passages]
 
 
-def _passage(sent: ReadPassage) -> Passage:
-    boxes = tuple((box.left, box.top, box.right, box.bottom) for box in sent.boxes)
+def _passage(passage: ReadPassage) -> Passage:
+    boxes = tuple((box.left, box.top, box.right, box.bottom) for box in passage.boxes)
     if not all(math.isfinite(side) for box in boxes for side in box):
         raise InvalidRequest("boxes: shares of the photo's width and height.")
-    return Passage(sent.text, sent.title, PassageKind(sent.kind), boxes)
+    return Passage(passage.text, passage.title, PassageKind(passage.kind), boxes)
 
 
 def _answer(answer: Answer, passages: list[Passage]) -> ReadAnswer:

@@ -12,19 +12,18 @@ from services.reranker.settings import Engine, RerankerSettings
 
 
 def create_app(settings: RerankerSettings) -> FastAPI:
-    """The service with the engine that the settings name."""
+    """Return the service with the engine that the settings name."""
     spec = ServiceSpec(
         name="reranker",
         routers=[router],
         open_engine=partial(open_engine, settings),
-        probe=lambda engine: engine.probe(),
         takes=("text", "image") if settings.sees_photos else ("text",),
     )
     return create_service(spec, settings)
 
 
 def open_engine(settings: RerankerSettings, resources: EngineResources) -> Reranker:
-    """The engine that the settings name. Raises one clear sentence when its model cannot be used."""
+    """Return the engine that the settings name. Raises one clear sentence when its model cannot be used."""
     match settings.engine:
         case Engine.BUILTIN:
             from services.reranker.engines.builtin import BuiltinReranker

@@ -1,4 +1,4 @@
-"""What the routes need from an engine."""
+"""The engine's protocol and its types."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -20,10 +20,8 @@ SAMPLE = ("Who wrote it?", "It was written by Ada.")
 class Reranker(Protocol):
     """Scores passages; implementations are synchronous, blocking and thread-safe."""
 
-    @property
-    def name(self) -> str:
-        """What the reply's `model` says."""
-        ...
+    name: str
+    """The reply's `model`."""
 
     def rerank(
         self,
@@ -42,8 +40,8 @@ class Reranker(Protocol):
         ...
 
     def probe(self) -> object:
-        """Do a little work in every part. Raises what that raises."""
-        ...
+        """Score a sample, with every part of the engine."""
+        return self.rerank(SAMPLE[0], SAMPLE[1:], None)
 
 
 def with_entity(query: str, entity: str | None) -> str:

@@ -54,7 +54,7 @@ class RerankerSettings(RemoteModelSettings):
 
     @property
     def sees_photos(self) -> bool:
-        """Whether the engine looks at photos."""
+        """True if the engine uses photos."""
         if self.engine is Engine.REMOTE:
             return self.remote_shape is RemoteShape.VLLM
         return self.engine is Engine.CASCADE and self.coarse

@@ -43,7 +43,7 @@ class Preset:
 
     @property
     def on_card(self) -> bool:
-        """Whether it computes on a GPU."""
+        """True if it computes on a GPU."""
         return self.weights_gb > 0
 
     @property
@@ -188,7 +188,7 @@ def vllm_share(preset: Preset) -> float:
 
 
 def serve_command(preset: Preset, share: float | None = None) -> list[str]:
-    """What its container runs; empty: what the image does. `share` of the card is vLLM's to be told."""
+    """Return its container's command; empty: the image's own. `share`: of the card, for vLLM."""
     words = list(preset.command)
     if preset.name == VLLM_WHISPER.name:
         words += ["--gpu-memory-utilization", f"{vllm_share(preset) if share is None else share:g}"]

@@ -1,9 +1,9 @@
-"""The text_search service: which passages speak of what is asked."""
+"""The text_search service: passages about the subject of a query."""
 
 import time
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
@@ -25,9 +25,8 @@ from services.text_search.settings import Engine, TextSearchSettings
 
 if TYPE_CHECKING:
     from services.text_search.engines.crag_mm import CragMmTextSearch
+    from services.text_search.engines.indexed import IndexedTextSearch
     from services.text_search.engines.web import WebTextSearch
-
-    _SearchOnly = WebTextSearch | CragMmTextSearch
 
 _PAGE_LIMITS = FetchLimits(max_bytes=8 * 2**20, seconds=8.0)
 
@@ -37,28 +36,42 @@ BUILTIN_RANK_CONSTANT = 1
 
 def create_app(settings: TextSearchSettings) -> FastAPI:
     """Return the service with the engine and the store that the settings name."""
-    if settings.engine in _SEARCH_ONLY:
-        search_only = ServiceSpec(
-            name="text_search",
-            routers=[router],
-            open_engine=partial(_SEARCH_ONLY[settings.engine], settings),
-            probe=lambda engine: engine.probe(),
-            close_engine=lambda engine: engine.close(),
-        )
-        return create_service(search_only, settings)
-    spec = ServiceSpec(
+    spec: ServiceSpec[Any] = ServiceSpec(
         name="text_search",
-        routers=[router, pages_router, collections_router],
-        write_routers=[write_router, indexing_router, documents_router],
+        routers=[router],
         open_engine=partial(open_engine, settings),
-        probe=probe_index,
-        close_engine=lambda engine: engine.store.close(),
         takes=("text", "image") if settings.sees_photos else ("text",),
     )
+    if settings.engine not in (Engine.WEB, Engine.CRAG_MM):
+        spec = replace(
+            spec,
+            routers=[router, pages_router, collections_router],
+            write_routers=[write_router, indexing_router, documents_router],
+            probe=probe_index,
+        )
     return create_service(spec, settings)
 
 
-def _open_web(settings: TextSearchSettings, _: EngineResources) -> "WebTextSearch":
+def open_engine(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:
+    """Return the engine that the settings name. Raises `CannotStart` if its model or index cannot be used."""
+    match settings.engine:
+        case Engine.BM25:
+            return _open_index(settings, resources, None)
+        case Engine.BUILTIN:
+            from chassis.models.encoders import shared_sentence_encoder
+
+            return _open_index(settings, resources, shared_sentence_encoder(), BUILTIN_RANK_CONSTANT)
+        case Engine.BGE:
+            return _open_index(settings, resources, _open_bge(settings, resources))
+        case Engine.REMOTE:
+            return _open_index(settings, resources, _open_remote(settings, resources))
+        case Engine.WEB:
+            return _open_web(settings, resources)
+        case Engine.CRAG_MM:
+            return _open_crag_mm(settings, resources)
+
+
+def _open_web(settings: TextSearchSettings, resources: EngineResources) -> "WebTextSearch":
     from services.text_search.engines.web import WebLimits, WebTextSearch
     from services.text_search.engines.web_providers import WebProvider
 
@@ -70,7 +83,9 @@ def _open_web(settings: TextSearchSettings, _: EngineResources) -> "WebTextSearc
     provider = WebProvider(settings.web_provider, settings.web_url, key)
     fetcher = PublicFetcher(_PAGE_LIMITS, accept="text/html,application/pdf,text/plain;q=0.5")
     limits = WebLimits(settings.web_pages, settings.web_keep_s, settings.web_per_minute, settings.web_robots)
-    return WebTextSearch(provider, fetcher, limits, time.monotonic)
+    engine = WebTextSearch(provider, fetcher, limits, time.monotonic)
+    resources.on_close(engine.close)
+    return engine
 
 
 def _open_crag_mm(settings: TextSearchSettings, resources: EngineResources) -> "CragMmTextSearch":
@@ -78,49 +93,43 @@ def _open_crag_mm(settings: TextSearchSettings, resources: EngineResources) -> "
     from services.text_search.engines.crag_mm import COLLECTION, CragMmTextSearch, PageContents
 
     as_published = {"pooling": Pooling.MEAN, "query_instruction": "", "passage_instruction": ""}
-    encoder = open_encoder(settings.model_copy(update=as_published), resources)
+    encoder = _open_bge(settings.model_copy(update=as_published), resources)
     contents = PageContents(settings.pages_dir) if settings.pages_dir else None
+    if contents:
+        resources.on_close(contents.close)
     return CragMmTextSearch(ChromaIndex(settings.index_dir, COLLECTION, encoder.size), encoder, contents)
 
 
-_SEARCH_ONLY: Mapping[Engine, Callable[[TextSearchSettings, EngineResources], "_SearchOnly"]] = {
-    Engine.WEB: _open_web,
-    Engine.CRAG_MM: _open_crag_mm,
-}
-"""Engines that keep no index of their own."""
-
-
-def open_engine(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:
-    """Open an index that is searched by BM25, an encoder or both. Metrics show what it has published."""
+def _open_index(
+    settings: TextSearchSettings,
+    resources: EngineResources,
+    encoder: TextEncoder | None,
+    rank_constant: int = RANK_CONSTANT,
+) -> "IndexedTextSearch":
+    """Open the store, after the encoder: a model that cannot be loaded leaves the store unlocked."""
     from services.text_search.engines.indexed import IndexedTextSearch
 
-    constant = BUILTIN_RANK_CONSTANT if settings.engine is Engine.BUILTIN else RANK_CONSTANT
-    # Before the store, which a wrong model then leaves unlocked.
-    encoder = None if settings.engine is Engine.BM25 else open_encoder(settings, resources)
-    terms = encoder is None or settings.hybrid
-    engine = IndexedTextSearch(settings.open_store(), encoder, terms, constant, settings.max_side)
+    store = settings.open_store()
+    resources.on_close(store.close)
     resources.metrics.ingested("passages", 0)  # so that the first ones are seen as an increase
-    watch_published(resources.metrics, engine.store)
-    return engine
+    watch_published(resources.metrics, store)
+    terms = encoder is None or settings.hybrid
+    return IndexedTextSearch(store, encoder, terms, rank_constant, settings.max_side)
 
 
-def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
-    """The built-in model, one whose forward passes the calls share, or the client of a server."""
-    if settings.engine is Engine.BUILTIN:
-        from chassis.models.encoders import shared_sentence_encoder
-
-        return shared_sentence_encoder()
-    instructions = settings.instructions
-    if settings.engine is Engine.REMOTE:
-        server = settings.open_remote("text_search")
-        resources.on_close(server.close)
-        options = RemoteOptions(settings.remote_path, settings.max_batch, settings.max_tokens)
-        encoder = RemoteSeeingEncoder if settings.sees_photos else RemoteEncoder
-        return encoder(server, instructions, options)
+def _open_bge(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
     from services.text_search.engines.bge import DEFAULT_MODEL, BgeEncoder, BgeModel
 
     accelerator = resources.open_accelerator(settings.placement)
     source = settings.model or DEFAULT_MODEL
     model = BgeModel(source, accelerator, settings.pooling, settings.max_tokens)
     forward = resources.batch(model.forward, settings.batch_limits, "encode")
-    return BgeEncoder(model, forward, instructions, settings.max_batch)
+    return BgeEncoder(model, forward, settings.instructions, settings.max_batch)
+
+
+def _open_remote(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
+    server = settings.open_remote("text_search")
+    resources.on_close(server.close)
+    options = RemoteOptions(settings.remote_path, settings.max_batch, settings.max_tokens)
+    encoder = RemoteSeeingEncoder if settings.sees_photos else RemoteEncoder
+    return encoder(server, settings.instructions, options)

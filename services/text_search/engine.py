@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class FusedHit:
     query_indexes: tuple[int, ...]
 
 
-class TextSearchEngine(Indexed, Protocol):
+class TextSearchEngine(Protocol):
     """Finds passages; implementations are synchronous, blocking and thread-safe."""
 
     def search(
@@ -77,6 +77,14 @@ class TextSearchEngine(Indexed, Protocol):
         Raises `CollectionNotFound`.
         """
         ...
+
+    def probe(self) -> None:
+        """Do a little of the real work, or raise."""
+        ...
+
+
+class TextIndex(TextSearchEngine, Indexed, Protocol):
+    """An engine with an index of its own."""
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
         """Write passages. Return id -> reason for those that were not written.
@@ -100,7 +108,7 @@ BGE_QUERY_INSTRUCTION = "Represent this sentence for searching relevant passages
 
 
 class Pooling(StrEnum):
-    """How a sentence's vector is made of its tokens' vectors."""
+    """The way to make a sentence's vector from its tokens' vectors."""
 
     CLS = "cls"
     MEAN = "mean"
@@ -130,20 +138,33 @@ class TextEncoder(Protocol):
 
     @property
     def name(self) -> str:
-        """The model and how it is used; vectors of encoders with other names do not compare."""
+        """The model and its use. Vectors of encoders with different names cannot be compared."""
         ...
 
     @property
     def size(self) -> int:
-        """How many numbers a vector has."""
+        """Dimensions of a vector."""
         ...
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each question, in order."""
+        """Return a vector for each question, in order."""
         ...
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each passage, in order."""
+        """Return a vector for each passage, in order."""
+        ...
+
+
+@runtime_checkable
+class SeeingEncoder(TextEncoder, Protocol):
+    """Makes one vector of a text and a picture (a JPEG)."""
+
+    def queries_about(self, texts: Sequence[str], photo: bytes) -> list[Vector]:
+        """Return a vector for each question with the photo, in order."""
+        ...
+
+    def passages_with(self, texts: Sequence[str], pictures: Sequence[bytes | None]) -> list[Vector]:
+        """Return a vector for each passage with its picture, if it has one, in order."""
         ...
 
 

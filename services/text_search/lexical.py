@@ -19,7 +19,7 @@ TERMS = "terms"
 
 
 _K1, _B, _AVERAGE_LENGTH = 1.2, 0.6, 160.0
-"""How fast repeats stop counting, how far length counts, and the usual length in terms.
+"""BM25's k1 and b, and the average length in terms.
 
 The length is a constant and not measured: a weight must not change when others join the collection.
 """

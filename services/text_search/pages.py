@@ -22,7 +22,7 @@ from chassis.vectors.port import (
     origin_of,
 )
 from chassis.vectors.rules import is_point_id
-from services.text_search.engine import Candidate, FusedHit, Passage, TextSearchEngine
+from services.text_search.engine import Candidate, FusedHit, Passage, TextIndex
 
 OVERFETCH = 4
 """The search fetches this many times `k`: many of the nearest passages may be of one page."""
@@ -36,11 +36,11 @@ Vectors = Mapping[str, Vector]
 
 
 def unfit(passage: Passage, terms: SparseVector) -> str:
-    """Why a passage cannot be indexed; empty when it can."""
+    """Return the reason why a passage cannot be indexed; empty if it can."""
     if not is_point_id(passage.id):
         return "The id is not a UUID in canonical form."
     if not _is_unicode(passage.url + passage.title + passage.text):
-        return "It holds half characters (lone surrogates)."
+        return "It contains invalid Unicode (lone surrogates)."
     return "" if terms.indices else "There is no word in it."
 
 
@@ -76,7 +76,7 @@ def candidate(point: ScoredPoint) -> Candidate:
         text=payload["text"],
         position=payload["position"],
         last_modified=datetime.fromisoformat(modified) if modified else None,
-        sections=tuple(payload.get("sections", ())),  # older indexes have none
+        sections=tuple(payload["sections"]),
         origin=origin if origin != Origin(payload["url"]) else None,
     )
     return Candidate(passage, point.score)
@@ -89,7 +89,7 @@ def passages_of(store: VectorStore, collection: str, addresses: Sequence[str], m
     return sorted(passages, key=lambda each: (places[each.address], each.position))[:most]
 
 
-def rename(engine: TextSearchEngine, collection: str, address: str, title: str) -> None:
+def rename(engine: TextIndex, collection: str, address: str, title: str) -> None:
     """Give a page another title, which is searched too. Its ids stay.
 
     Raises `NotFound`, and `CollectionConflict` if its vectors are of its picture too, which is not kept.

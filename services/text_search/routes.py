@@ -23,7 +23,7 @@ from contracts.text_search import (
     TextSearchReply,
     TextSearchRequest,
 )
-from services.text_search.engine import FusedHit, Passage, TextSearchEngine
+from services.text_search.engine import FusedHit, Passage, TextIndex, TextSearchEngine
 from services.text_search.pages import passages_of, rename
 from services.text_search.settings import TextSearchSettings
 
@@ -35,6 +35,7 @@ _INDEXING = JsonLimits(max_bytes=32 * 2**20, max_items=16_384)
 """Of as many chunks as `Chunks` holds, with 13 items each; `corpus` sends half of it."""
 
 Pool = Annotated[EnginePool[TextSearchEngine], Depends(engine_pool)]
+IndexPool = Annotated[EnginePool[TextIndex], Depends(engine_pool)]
 
 MAX_QUERY_CHARACTERS = 8_192
 """A longer one is no question: every word of it is looked up."""
@@ -63,7 +64,9 @@ async def search_text(request: Request, pool: Pool, deadline: RequestDeadline) -
 
 
 @pages_router.post("/v1/text-search/pages")
-async def read_pages(request: ReadPagesRequest, pool: Pool, deadline: RequestDeadline) -> TextSearchReply:
+async def read_pages(
+    request: ReadPagesRequest, pool: IndexPool, deadline: RequestDeadline
+) -> TextSearchReply:
     """Return the passages of pages, in their order."""
     passages = await pool.run(
         lambda engine: passages_of(engine.store, request.collection, request.addresses, request.k), deadline
@@ -75,7 +78,7 @@ async def read_pages(request: ReadPagesRequest, pool: Pool, deadline: RequestDea
 @write_router.put("/v1/collections/{name}/chunks")
 @takes_json(_INDEXING)
 async def index_chunks(
-    name: str, request: Chunks, http: Request, pool: Pool, deadline: RequestDeadline, metrics: AppMetrics
+    name: str, request: Chunks, http: Request, pool: IndexPool, deadline: RequestDeadline, metrics: AppMetrics
 ) -> Indexed:
     """Write passages. One at position 0 begins its page anew: older passages of that address go."""
     settings: TextSearchSettings = http.app.state.settings
@@ -88,11 +91,11 @@ async def index_chunks(
 
 @write_router.post("/v1/collections/{name}/documents/rename")
 async def rename_document(
-    name: str, request: RenameDocument, pool: Pool, deadline: RequestDeadline
+    name: str, request: RenameDocument, pool: IndexPool, deadline: RequestDeadline
 ) -> DocumentContent:
     """Give a page another title, in a version that no alias points at."""
 
-    def renamed(engine: TextSearchEngine) -> DocumentContent:
+    def renamed(engine: TextIndex) -> DocumentContent:
         require_unpublished(engine.store, name)
         rename(engine, name, request.address, request.name)
         return content(engine.store, name, request.address)

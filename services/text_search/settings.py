@@ -71,7 +71,7 @@ class TextSearchSettings(IndexSettings):
 
     @property
     def sees_photos(self) -> bool:
-        """Whether the engine looks at photos."""
+        """True if the engine uses photos."""
         return self.engine is Engine.REMOTE and self.remote_shape is RemoteShape.VLLM
 
     @property

@@ -1,4 +1,4 @@
-"""What the routes need from an engine."""
+"""The engine's protocol and its types."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class ModelSignals:
-    """What models said about the answer: the one that wrote it (its tokens) and the one that judged it.
+    """Signals of the model that wrote the answer (its tokens) and of the model that judged it.
 
     `token_probabilities`: one a token of the answer; empty when its server gave none.
     `token_min`, `token_mean`: what their least and their mean must reach (QA-Dragon, 3.7.2 and 4.3).
@@ -80,3 +80,8 @@ class Verifier(Protocol):
     ) -> Verdict:
         """Judge whether `answer` to `question` about `entity` holds, by `evidence` and by `signals`."""
         ...
+
+    def probe(self) -> object:
+        """Verify a sample."""
+        signals = ModelSignals(token_probabilities=(0.98, 0.99), judgement=0.9)
+        return self.verify("Who wrote it?", "Ada did.", ["It was written by Ada."], None, signals)

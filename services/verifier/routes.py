@@ -25,7 +25,7 @@ MAX_CHARACTERS = 200_000
 @router.post("/v1/verify")
 @takes_json(_JSON_LIMITS)
 async def verify(request: Request, body: VerifyRequest, pool: Pool, deadline: RequestDeadline) -> VerifyReply:
-    """Whether the evidence supports the answer, where it does, and what was missing."""
+    """Verify an answer. The reply has the span that supports it and what is missing."""
     settings: VerifierSettings = request.app.state.settings
     signals = _signals(body)
     characters = len(body.entity or "") + sum(map(len, body.evidence))

@@ -53,14 +53,14 @@ def serve_arguments(preset: Preset, placement: Placement) -> list[str]:
 
 
 def command(preset: Preset, placement: Placement) -> list[str]:
-    """What to run where vLLM is installed."""
+    """Return the command for a machine with vLLM."""
     cards = [] if placement.gpu is None else [f"CUDA_VISIBLE_DEVICES={placement.gpu}"]
     variables = [f"{name}={value}" for name, value in preset.environment]
     return ["env", *cards, *variables, "vllm", "serve", *serve_arguments(preset, placement)]
 
 
 def container_command(preset: Preset, placement: Placement, engine: str = "docker") -> list[str]:
-    """What to run where a container engine is; the port is published to `placement.host` only."""
+    """Return the command for a container engine. The port is published to `placement.host` only."""
     weights = placement.weights if placement.weights.startswith("/") else ""
     inside = replace(
         placement,

@@ -1,4 +1,4 @@
-"""What is known about serving each model: a preset is data, so that another model is another entry.
+"""Presets for serving models: another model is another entry.
 
 Memory is computed for a 48 GB L40S; the rest of the card belongs to the other engines.
 """
@@ -46,7 +46,7 @@ class Preset:
 
     @property
     def resident_gb(self) -> float:
-        """What is held before the first sequence: weights and activations."""
+        """The memory before the first sequence: weights and activations."""
         return self.weights_gb + self.activations_gb
 
     def sequence_gb(self, tokens: float) -> float:
@@ -55,7 +55,7 @@ class Preset:
 
     @property
     def photo_in_prompt(self) -> bool:
-        """Whether a photo's tokens stand among those of the text, or in layers of their own (Mllama)."""
+        """True if a photo's tokens are among those of the text, false if in layers of their own (Mllama)."""
         return self.photo_gb == 0
 
     @property

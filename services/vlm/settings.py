@@ -1,4 +1,4 @@
-"""What the command reads from the environment."""
+"""Settings of the command, from the environment."""
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict

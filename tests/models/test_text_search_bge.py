@@ -109,6 +109,5 @@ def test_a_folder_without_a_model_leaves_the_store_unlocked(weights: Path, tmp_p
             EngineResources(Metrics("text_search")),
         )
     resources = EngineResources(Metrics("text_search"))
-    engine = open_engine(chosen, resources)
+    open_engine(chosen, resources)
     resources.close()
-    engine.store.close()

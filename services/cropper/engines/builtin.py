@@ -11,7 +11,7 @@ import numpy as np
 
 from chassis.models.cancellation import require_caller, until_cancelled
 from chassis.rgb import RGB
-from services.cropper.engine import Corners, FoundRegion, Kind, is_small, touches_edge
+from services.cropper.engine import Corners, Cropper, FoundRegion, Kind, is_small, touches_edge
 from services.cropper.engines.geometry import Quad, area, keep_apart, rectify, sort_corners
 from services.cropper.engines.proposals import (
     View,
@@ -32,7 +32,7 @@ MOST_OUTLINES = 80
 Proposal = tuple[Kind, Quad, float]
 
 
-class BuiltinCropper:
+class BuiltinCropper(Cropper):
     """`Cropper` without a network."""
 
     name = "opencv-proposals"

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 MARKS = ("[CLS]", "[SEP]", ".", "?")
-"""What divides phrases in the model's text encoder (Liu et al. 2023, section 3.4: sub-sentence level)."""
+"""Separators of phrases in the model's text encoder (Liu et al. 2023, section 3.4: sub-sentence level)."""
 
 _FRAME = 2  # [CLS] and [SEP] around a prompt
 _PERIOD = 1

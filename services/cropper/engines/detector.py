@@ -40,8 +40,11 @@ class Sight:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """What the model's queries saw: `corners` (queries, 4), left, top, right, bottom as fractions of the
-    photo, not clipped; `scores` (queries, tokens): how much each box is what each token says, 0..1."""
+    """The results of the model's queries.
+
+    `corners` (queries, 4): left, top, right, bottom in fractions of the photo. `scores` (queries,
+    tokens): how well each box fits each token, 0..1.
+    """
 
     corners: Floats
     scores: Floats
@@ -87,7 +90,7 @@ class GroundingDinoDetector:
 
         Photos on the same canvas share a pass. The canvas follows from the photo alone, never from its
         neighbours: the backbone's windows and the group norms see the padding, mask or no mask, so padding
-        to the largest of a batch would let strangers' photos change each other's boxes.
+        to the largest of a batch would let the photos of other clients change the boxes.
         """
         by_canvas: dict[tuple[int, int], list[int]] = defaultdict(list)
         for place, sight in enumerate(sights):

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from chassis.rgb import RGB
-from services.cropper.engine import LONGEST_SIDE, Corners, FoundRegion, is_small, touches_edge
+from services.cropper.engine import LONGEST_SIDE, Corners, Cropper, FoundRegion, is_small, touches_edge
 from services.cropper.engines.detection import Detection, Prompt, clip, label_of, without_doubles
 from services.cropper.engines.detector import Boxes, GroundingDinoDetector, Sight
 
@@ -28,7 +28,7 @@ class DetectionOptions:
     most_overlap: float = 0.8
 
 
-class GroundingDinoCropper:
+class GroundingDinoCropper(Cropper):
     """`Cropper` that knows things by name. Without a label it finds nothing: callers keep the full photo."""
 
     name = "grounding-dino"

@@ -23,6 +23,7 @@ from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights, read_tensors, write_tensors
 from chassis.models.qformer import QFormer, Question, Vectors, require_witness
 from chassis.rgb import RGB
+from services.domain_router.engine import DomainRouter
 from services.domain_router.measures import Matrix, softmax
 
 FORMAT, VERSION = "loreglass-domain-head", 1
@@ -52,7 +53,7 @@ class DomainHead:
 
     @property
     def feature_size(self) -> int:
-        """How long a feature is."""
+        """Dimensions of a feature."""
         return int(self.weight.shape[1])
 
     def probabilities(self, features: NDArray[np.floating]) -> Matrix:
@@ -104,7 +105,7 @@ class DomainHead:
         return head
 
 
-class Blip2DomainRouter:
+class Blip2DomainRouter(DomainRouter):
     """Does not read the recognised text: CRAG-MM's rows, on which the head is trained, have none."""
 
     name = "blip2-linear"

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from chassis.models.encoders import shared_sentence_encoder
 from chassis.rgb import RGB
+from services.domain_router.engine import DomainRouter
 from services.domain_router.measures import Matrix, softmax
 
 HEAD = Path(__file__).with_name("builtin_head.npz")
@@ -40,7 +41,7 @@ class Head:
         return softmax(logits / self.temperature)
 
 
-class BuiltinDomainRouter:
+class BuiltinDomainRouter(DomainRouter):
     """Reads no pixels: the photo's part is what OCR found in it."""
 
     name = "builtin-linear"

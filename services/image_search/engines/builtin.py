@@ -9,8 +9,7 @@ import structlog
 
 from chassis.errors import NotSupported
 from chassis.models.cancellation import has_time, until_cancelled, work_in_threads
-from chassis.pixels import probe_picture
-from chassis.rgb import RGB
+from chassis.rgb import RGB, probe_picture
 from chassis.vectors.port import KEYWORDS, CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
 from services.image_search.engines.classical.calibration import Claim, load, settle
@@ -60,7 +59,7 @@ class _Verdict:
 
 
 class BuiltinImageSearch:
-    """`ImageSearchEngine` without a network, on RootSIFT, VLAD and MAGSAC."""
+    """`ImageIndex` without a network, on RootSIFT, VLAD and MAGSAC."""
 
     name = "rootsift-vlad"
 
@@ -87,7 +86,7 @@ class BuiltinImageSearch:
         return sorted(best.values(), key=lambda each: -each.probability)[:limit]
 
     def _search_photos(self, photos: Sequence[RGB], collection: str) -> list[ThingSeen]:
-        """What each photo shows, photo by photo; of those not begun in time nothing, but the first is."""
+        """Return the hits of each photo. Without time, only the first photo is searched."""
 
         def look(index: int) -> list[ThingSeen]:
             if index and not has_time(RESERVE_MS):

@@ -45,7 +45,7 @@ class ClipEncoder:
         self.size = self._measure(source)
 
     def views(self, photo: RGB) -> list[RGB]:
-        """What the model sees of a photo, the centre first: (height, width, 3) each, of one size."""
+        """Return the model's views of a photo, the centre first: (height, width, 3) each, of one size."""
         return framed_views(photo, self._frame)
 
     def forward(self, views: Sequence[RGB]) -> list[Floats]:

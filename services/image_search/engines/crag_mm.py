@@ -10,8 +10,7 @@ import numpy as np
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
 from chassis.models.cancellation import has_time
-from chassis.pixels import probe_picture
-from chassis.rgb import RGB
+from chassis.rgb import RGB, probe_picture
 from chassis.vectors.chroma import ChromaIndex, Neighbour
 from corpus.values import clean_attributes, clean_markup, web_url
 from services.image_search.engine import RESERVE_MS, Floats, ThingSeen

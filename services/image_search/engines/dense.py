@@ -12,8 +12,7 @@ import numpy as np
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
 from chassis.models.cancellation import has_time
-from chassis.pixels import probe_picture
-from chassis.rgb import RGB
+from chassis.rgb import RGB, probe_picture
 from chassis.vectors.port import KEYWORDS, CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
 from services.image_search.engines.views import centres_first
@@ -43,7 +42,7 @@ class ImageEncoder(Protocol):
         ...
 
     def views(self, photo: RGB) -> list[RGB]:
-        """What of a photo is encoded, the centre first."""
+        """Return the parts of a photo that are encoded, the centre first."""
         ...
 
     def forward(self, views: Sequence[RGB]) -> Sequence[Floats]:
@@ -53,7 +52,7 @@ class ImageEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DenseOptions:
-    """How cosine similarity becomes a probability: `1 / (1 + exp(-slope * (cosine - midpoint)))`.
+    """The probability by cosine similarity: `1 / (1 + exp(-slope * (cosine - midpoint)))`.
 
     The midpoint is the published cut-off of CRAG-MM systems (0.725 to 0.75). `text_midpoint`: for a text and
     a picture, which CLIP keeps further apart than two pictures; a choice, not a fit.
@@ -73,7 +72,7 @@ class DenseOptions:
 
 
 class DenseImageSearch:
-    """`ImageSearchEngine` on the vectors of an encoder. Indexes centre views, searches with all views."""
+    """`ImageIndex` on the vectors of an encoder. Indexes centre views, searches with all views."""
 
     def __init__(
         self,

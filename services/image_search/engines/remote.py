@@ -11,8 +11,8 @@ from typing import Any
 
 from chassis.http.remote import RemoteServer, data_uri, in_index_order, unit_vector
 from chassis.models.cancellation import work_in_threads
-from chassis.pixels import encode_jpeg, probe_picture
-from chassis.rgb import RGB
+from chassis.pixels import encode_jpeg
+from chassis.rgb import RGB, probe_picture
 from services.image_search.engine import Floats
 from services.image_search.engines.views import square_views
 
@@ -23,7 +23,7 @@ _MAX_SIDE = 768
 
 
 class RemoteShape(StrEnum):
-    """What the server speaks."""
+    """The server's API."""
 
     INFINITY = "infinity"
     VLLM = "vllm"

@@ -1,4 +1,4 @@
-"""What of a photo a model looks at: the centre, and both ends of a photo that is too long for its frame.
+"""A model's views of a photo: the centre, and both ends of a photo that is too long for the model's frame.
 
 CLIP's preprocessing keeps the centre square only, and published indexes are made of such squares; a tall or
 wide photo loses what stands at its ends, so a search looks there too. The first view is always the centre.
@@ -20,7 +20,7 @@ ENDS_ABOVE = 1.25
 
 
 class Fit(StrEnum):
-    """How a photo is brought into the frame (open_clip's `resize_mode`)."""
+    """The way to fit a photo into the frame (open_clip's `resize_mode`)."""
 
     SHORTEST = "shortest"
     SQUASH = "squash"

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from chassis.rgb import RGB
-from services.ocr.engine import Page, Progress, Quadrilateral, RecognizedLine
+from services.ocr.engine import OcrEngine, Page, Progress, Quadrilateral, RecognizedLine
 from services.ocr.engines.layout import batches, most_useful, reading_order
 from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
 
@@ -43,7 +43,7 @@ class _Reading:
         return len(self.text) * self.score
 
 
-class BuiltinOcr:
+class BuiltinOcr(OcrEngine):
     """Holds one set of models per worker, so that `workers` photos are read at once."""
 
     name = "rapidocr"

@@ -122,7 +122,7 @@ def _cut(
 
 
 def _is_table(left: Sequence[Span], right: Sequence[Span]) -> bool:
-    """Whether the columns are one table: most of the right cells are figures beside a left cell."""
+    """Return whether the columns are one table: most of the right cells are figures beside a left cell."""
     with_figures = sum(span.has_digit for span in right)
     beside = sum(any(_share_row(cell, other) for other in left) for cell in right)
     return with_figures >= _TABLE_SHARE * len(right) and beside >= _TABLE_SHARE * len(right)
@@ -163,7 +163,7 @@ def most_useful(
 
     At most `max_lines`, and together at most `max_text_width` pixels wide at the recogniser's height. The
     largest print comes first (what is large is near, or meant to be seen), of equal print what is nearest the
-    middle (the wearer looks there), so that of an even page one block is read, without gaps. `size`: the
+    middle (the user looks there), so that of an even page one block is read, without gaps. `size`: the
     photo's height and width.
     """
     if not boxes:

@@ -22,7 +22,7 @@ from chassis.calibration import LogisticCurve
 from chassis.models.windows import SentenceAnswer, Window, question_text
 from language.sentences import Sentence, sentences
 from language.words import content_stems
-from services.reader.engine import Answer, Passage, PassageKind, Query, Span
+from services.reader.engine import Answer, Passage, PassageKind, Query, Reader, Span
 from services.reader.engines.rows import say_cell, with_named_rows
 from services.reader.engines.spoken import as_sentence, is_short, speak, speak_attribute, speak_span
 
@@ -87,7 +87,7 @@ class ExtractiveModel(Protocol):
 
     @property
     def name(self) -> str:
-        """What the reply's `model` says."""
+        """The reply's `model`."""
         ...
 
     def windows(self, question: str, passages: Sequence[str]) -> list[Window]:
@@ -99,7 +99,7 @@ class ExtractiveModel(Protocol):
         ...
 
 
-class ExtractiveReader:
+class ExtractiveReader(Reader):
     """`Reader` by a question-answering model; `forward` is its own or one shared with other callers.
 
     `find_clauses` chooses what is said of long sentences; by default, only the words that answer.

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from chassis.models.encoders import shared_cross_encoder
 from chassis.models.windows import question_text
-from services.reranker.engine import SAMPLE, Photo
+from services.reranker.engine import Photo, Reranker
 
 
-class BuiltinReranker:
+class BuiltinReranker(Reranker):
     """`Reranker` by the model that came with the platform. The photo is not looked at."""
 
     def __init__(self) -> None:
@@ -29,7 +29,3 @@ class BuiltinReranker:
         for window, reading in zip(windows, self._model.read(windows), strict=True):
             best[window.passage] = max(best[window.passage], reading.answers)
         return [0.5 + 0.5 * math.tanh(answers / 2) for answers in best]
-
-    def probe(self) -> list[float]:
-        """Score a sample."""
-        return self.rerank(SAMPLE[0], SAMPLE[1:], None)

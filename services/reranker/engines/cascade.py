@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from services.reranker.engine import SAMPLE, Photo, with_entity
+from services.reranker.engine import SAMPLE, Photo, Reranker, with_entity
 
 Result = TypeVar("Result")
 Vectors = NDArray[np.float32]
@@ -49,7 +49,7 @@ class CoarseStage:
         return [float(np.max(vectors @ vector)) for vector in read]
 
 
-class CascadeReranker:
+class CascadeReranker(Reranker):
     """`Reranker` in two stages, either of which may be off: its factor is then 1 and it discards nothing."""
 
     def __init__(
@@ -101,7 +101,7 @@ class CascadeReranker:
     def _keep_best(
         self, query: str, documents: Sequence[str], photo: Photo | None, most: int | None, tau: float | None
     ) -> dict[int, float]:
-        """What reaches the fine stage, by place, with the coarse scores (0..1).
+        """Return the documents that reach the fine stage, by place, with the coarse scores (0..1).
 
         Without a photo there is nothing to compare: the space was trained on photos with texts, and a cosine
         of two texts has no meaning in it. The order in hand stands, as 1/2, 1/3, 1/4, ….

@@ -1,4 +1,4 @@
-"""What of a question and its photo the coarse stage compares with texts: BLIP-2's own, or by a trained head.
+"""Vectors of a question and its photo for the coarse stage: BLIP-2's own, or by a trained head.
 
 BLIP-2's projections fit query tokens that see the photo alone. Query tokens that see the question too
 (QA-Dragon, equation 2) come into the texts' space by a head of `loreglass train head coarse-reranker`:

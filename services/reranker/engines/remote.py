@@ -8,14 +8,14 @@ from typing import Any
 
 from chassis.http.remote import RemoteServer, content_part, in_index_order, without_controls
 from chassis.pixels import encode_jpeg
-from services.reranker.engine import INSTRUCTION, SAMPLE, Photo, with_entity
+from services.reranker.engine import INSTRUCTION, Photo, Reranker, with_entity
 
 _MOST_TOKENS = 512
 """Of a question and of a document: vLLM cuts longer ones at the limit of the request."""
 
 
 class RemoteShape(StrEnum):
-    """What the server speaks. `vllm`: as `cohere`, with the photo in the query and an instruction."""
+    """The server's API. `vllm`: as `cohere`, with the photo in the query and an instruction."""
 
     COHERE = "cohere"
     TEI = "tei"
@@ -38,7 +38,7 @@ _ADAPTERS = {
 }
 
 
-class RemoteReranker:
+class RemoteReranker(Reranker):
     """`Reranker` on a server. It gets the entity's name, and the photo if its shape is `vllm`.
 
     Servers send probabilities or raw logits and do not say which. Scores outside 0..1 are logits: from the
@@ -72,10 +72,6 @@ class RemoteReranker:
         if not self._logits:
             return scores
         return [1 / (1 + math.exp(-max(-500.0, min(500.0, score)))) for score in scores]
-
-    def probe(self) -> list[float]:
-        """Have the server score a sample."""
-        return self.rerank(SAMPLE[0], SAMPLE[1:], None)
 
     def _request(self, query: str, documents: Sequence[str], photo: Photo | None) -> list[float]:
         adapter = _ADAPTERS[self._shape]

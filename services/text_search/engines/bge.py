@@ -104,7 +104,7 @@ class BgeEncoder:
         return self._encode([self._instructions.passage + text for text in texts])
 
     def _encode(self, texts: Sequence[str]) -> list[Vector]:
-        """Batches of texts of like length: little of a batch is padding."""
+        """Return the vectors, from batches of texts of similar length, which need little padding."""
         items = self._model.tokenize(texts)
         by_length = sorted(range(len(items)), key=lambda place: len(items[place]))
         vectors: dict[int, Vector] = {}
@@ -116,7 +116,7 @@ class BgeEncoder:
 
 
 def _require_cls(tokenizer: Any, source: str) -> None:
-    """Decoders and two-tower models load as an `AutoModel` too; their vectors would mean nothing."""
+    """Refuse decoders and two-tower models, which load as an `AutoModel` too."""
     first = tokenizer("text")["input_ids"][0]
     if tokenizer.cls_token_id is None or first != tokenizer.cls_token_id or tokenizer.pad_token_id is None:
         raise WrongWeights(f"{source!r} is no BERT-like text encoder: its texts do not begin with [CLS].")

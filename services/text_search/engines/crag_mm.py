@@ -81,11 +81,6 @@ class CragMmTextSearch:
         """Encode a query and search for it."""
         self.search(["Who wrote it?"], 1, "")
 
-    def close(self) -> None:
-        """Close the store of pages."""
-        if self._contents:
-            self._contents.close()
-
 
 class PageContents:
     """The published pages: LMDB files `shard_N.mdb`, in which a page is JSON under the SHA-256 of its URL."""

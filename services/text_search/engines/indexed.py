@@ -14,8 +14,7 @@ from chassis.vectors.port import (
     SparseVector,
     VectorStore,
 )
-from services.text_search.engine import Candidate, FusedHit, Passage, TextEncoder, Vector
-from services.text_search.engines.remote import RemoteSeeingEncoder
+from services.text_search.engine import Candidate, FusedHit, Passage, SeeingEncoder, TextEncoder, Vector
 from services.text_search.lexical import TERMS, passage_weights, query_weights
 from services.text_search.pages import OVERFETCH, candidate, fuse, unfit, write_passages
 
@@ -26,7 +25,7 @@ _DEPTH = 50
 
 
 class IndexedTextSearch:
-    """`TextSearchEngine` on a vector store. A sub-query is one query of the store."""
+    """`TextIndex` on a vector store. A sub-query is one query of the store."""
 
     def __init__(
         self,
@@ -44,7 +43,7 @@ class IndexedTextSearch:
         self.store = store
         self._encoder = encoder
         self._uses_terms, self._rank_constant = terms, rank_constant
-        self._seeing = encoder if isinstance(encoder, RemoteSeeingEncoder) else None
+        self._seeing = encoder if isinstance(encoder, SeeingEncoder) else None
         self._picture_side = picture_side
         self.schema = CollectionSchema(
             dense={MEANING: encoder.size} if encoder else {},
@@ -137,7 +136,7 @@ class IndexedTextSearch:
 
 
 def _with_title(passage: Passage) -> str:
-    """A passage often names its page's subject only as "it"; the title says what that is."""
+    """Return the text after its title: a passage often names its page's subject only as "it"."""
     if not passage.title or passage.text.startswith(passage.title):
         return passage.text
     return f"{passage.title}\n{passage.text}"

@@ -1,20 +1,17 @@
 """Sentence vectors from a ready-made server that speaks OpenAI's embeddings: vLLM, Infinity, TEI, OpenAI."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from chassis.http.remote import RemoteServer, content_part, in_index_order, unit_vector, without_controls
+from chassis.tokens import shorten
 from services.text_search.engine import Instructions, Vector, model_name
-
-_PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+|[^\w\s]")
-_LETTERS_PER_TOKEN = 6
 
 
 class RemoteShape(StrEnum):
-    """What the server speaks: OpenAI's embeddings of texts, or vLLM's of chats, which may hold a photo."""
+    """The server's API: OpenAI's embeddings of texts, or vLLM's of chats, which may hold a photo."""
 
     OPENAI = "openai"
     VLLM = "vllm"
@@ -68,7 +65,7 @@ class RemoteEncoder:
         return vectors
 
     def _input(self, instruction: str, text: str) -> Any:
-        """What stands for a text in a request. Servers refuse an empty one, which a question may be."""
+        """Return a text's part of a request. Servers refuse an empty text, which a question may be."""
         return shorten(instruction + text, self._options.max_tokens) or " "
 
     def _body(self, inputs: Sequence[Any]) -> dict[str, Any]:
@@ -122,17 +119,3 @@ class RemoteSeeingEncoder(RemoteEncoder):
             "add_special_tokens": True,
             "encoding_format": "float",
         }
-
-
-def shorten(text: str, max_tokens: int) -> str:
-    """As much of the text as surely fits a model's limit: most servers refuse a longer one.
-
-    Estimated from above without a tokenizer: one token for six letters of a word begun, one for a mark or
-    a Han or kana character, two for [CLS] and [SEP].
-    """
-    left = max_tokens - 2
-    for piece in _PIECE.finditer(text):
-        left -= -(-len(piece.group()) // _LETTERS_PER_TOKEN)
-        if left < 0:
-            return text[: piece.start()]
-    return text

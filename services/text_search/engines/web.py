@@ -2,11 +2,10 @@
 
 import math
 import uuid
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 from urllib.robotparser import RobotFileParser
 
@@ -18,6 +17,7 @@ from anyio.from_thread import start_blocking_portal
 from chassis.errors import LoreglassError, Overloaded
 from chassis.http.fetching import FetchFailed, PublicFetcher
 from chassis.models.cancellation import current_call
+from chassis.recent import RecentlyUsed
 from chassis.resilience.deadlines import Clock, Deadline
 from corpus.chunking import cut_page
 from corpus.pages import NoContent, PageFormat
@@ -36,7 +36,6 @@ _NO_CALLER_MS = 10_000
 _SEARCH_SHARE, _READ_SHARE = 0.5, 0.6
 """Shares of the caller's time after which the search API, then the pages are not waited for any more."""
 
-Value = TypeVar("Value")
 log = structlog.get_logger()
 
 
@@ -53,24 +52,6 @@ class WebLimits:
     robots: bool = True
 
 
-class _Recent(Generic[Value]):
-    """The newest values, at most `most`, each for a time."""
-
-    def __init__(self, most: int, keep_s: float, clock: Clock) -> None:
-        self._most, self._keep_s, self._clock = most, keep_s, clock
-        self._values: OrderedDict[str, tuple[float, Value]] = OrderedDict()
-
-    def get(self, key: str) -> Value | None:
-        until, value = self._values.get(key, (-math.inf, None))
-        return value if self._clock() < until else None
-
-    def put(self, key: str, value: Value) -> None:
-        self._values[key] = (self._clock() + self._keep_s, value)
-        self._values.move_to_end(key)
-        if len(self._values) > self._most:
-            self._values.popitem(last=False)
-
-
 class WebTextSearch:
     """Searches and reads on one event loop of its own; thread-safe."""
 
@@ -79,9 +60,9 @@ class WebTextSearch:
     ) -> None:
         """Start the loop; `close` ends it."""
         self._provider, self._fetcher, self._limits, self._clock = provider, fetcher, limits, clock
-        self._results = _Recent[list[WebResult]](512, limits.keep_s, clock)
-        self._pages = _Recent[tuple[Passage, ...]](64, limits.keep_s, clock)
-        self._robots = _Recent[RobotFileParser](512, limits.keep_s, clock)
+        self._results = RecentlyUsed[str, list[WebResult]](512, limits.keep_s, clock)
+        self._pages = RecentlyUsed[str, tuple[Passage, ...]](64, limits.keep_s, clock)
+        self._robots = RecentlyUsed[str, RobotFileParser](512, limits.keep_s, clock)
         self._sent: deque[float] = deque(maxlen=limits.per_minute)
         self._readers = document_readers(at_once=2)
         self._opened = ExitStack()
@@ -108,7 +89,7 @@ class WebTextSearch:
         return self._rank(chosen, passages, k)
 
     def probe(self) -> None:
-        """Do the part of the work that costs nobody anything: a search would be paid for."""
+        """Rank a sample: a search would cost money."""
         self._rank(["Who wrote it?"], [Passage("0", "https://example.org", "It", "She wrote it.")], 1)
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from chassis.calibration import LogisticCurve
 from chassis.models.encoders import CrossEncoder, Reading, shared_cross_encoder
 from chassis.models.windows import Window, question_text
 from contracts.verifier import CheckName
-from services.verifier.engine import NO_SIGNALS, CheckOutcome, ModelSignals, Span, Verdict
+from services.verifier.engine import NO_SIGNALS, CheckOutcome, ModelSignals, Span, Verdict, Verifier
 from services.verifier.engines.certainty import certainty_of
 
 FEATURES = ("agreeing", "best", "answers")
@@ -44,7 +44,7 @@ class Support:
         return [self.agreeing, self.best, self.answers]
 
 
-class BuiltinVerifier:
+class BuiltinVerifier(Verifier):
     """`Verifier` by the model that came with the platform."""
 
     def __init__(self) -> None:

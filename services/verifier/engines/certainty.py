@@ -1,4 +1,4 @@
-"""How sure the models are of an answer: token probabilities and the model judge (QA-Dragon, 3.7.2).
+"""Certainty of the models about an answer: token probabilities and the model judge (QA-Dragon, 3.7.2).
 
 An answer is accepted if the least token probability s_min and the mean s_mean reach their thresholds and
 the judge, where it was asked, finds it rather correct than not.
@@ -33,7 +33,7 @@ class Certainty:
 
     @property
     def accepted(self) -> bool:
-        """Whether no signal fell below its threshold."""
+        """True if no signal is below its threshold."""
         return all(check.passed for check in self.checks)
 
 
@@ -75,7 +75,7 @@ def _check(name: CheckName, score: float, threshold: float) -> CheckOutcome:
     return CheckOutcome(name, False, _SENTENCES[name].format(score, threshold))
 
 
-class WhiteBoxVerifier:
+class WhiteBoxVerifier(Verifier):
     """Uses the model's signals. Without any, it checks the answer by the evidence.
 
     The judge has read question, photo, evidence and answer already, so a second check by the same evidence

@@ -46,7 +46,7 @@ async def entered(gate: Gate) -> None:
 
 async def settled(pool: EnginePool[Gate], depth: int) -> None:
     """Wait until the pool's own bookkeeping has reached `depth`."""
-    await until(lambda: pool.depth == depth)
+    await until(lambda: pool.waiting + pool.running == depth)
 
 
 @asynccontextmanager
@@ -106,7 +106,7 @@ async def test_a_running_call_keeps_its_slot_after_its_caller_left(gate: Gate) -
             leaving.start_soon(pool.run, lambda engine: engine.work("running"), Deadline.after_ms(PLENTY_MS))
             await entered(gate)
             leaving.cancel_scope.cancel()
-        assert pool.depth == 1
+        assert pool.waiting + pool.running == 1
         with pytest.raises(Overloaded):
             await pool.run(lambda engine: engine.work("refused"), Deadline.after_ms(PLENTY_MS))
         gate.opened.set()

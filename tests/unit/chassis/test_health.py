@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.access import Access
-from chassis.http.app import ServiceSpec, create_app, create_service
+from chassis.http.app import EngineResources, ServiceSpec, create_app, create_service
 from chassis.http.health import Note, SingleFlight
 from chassis.resilience.deadlines import Deadline
 from chassis.settings import AppSettings, ServiceAccess, ServiceSettings
@@ -77,7 +77,11 @@ async def test_a_service_is_ready_only_while_its_engine_really_works() -> None:
         if failing:
             raise failing[0]
 
-    spec = ServiceSpec("probe", [], lambda _: "engine", probe, closed.append)
+    def open_engine(resources: EngineResources) -> str:
+        resources.on_close(lambda: closed.append("engine"))
+        return "engine"
+
+    spec = ServiceSpec("probe", [], open_engine, probe)
     statuses = []
     async with live(create_service(spec, ServiceSettings())) as client:
         for failure in ([], [RuntimeError("CUDA out of memory")], []):
@@ -259,7 +263,7 @@ async def test_without_tokens_a_service_is_open_and_says_so_where_others_can_rea
         assert (await client.put("/v1/things/one")).status_code == 200
         assert (await client.get("/health/ready")).json()["checks"] == {"engine": "ok"}
     async with service("", "", host="0.0.0.0") as client:
-        assert "no token" in (await client.get("/health/ready")).json()["checks"]["access"]
+        assert "No token" in (await client.get("/health/ready")).json()["checks"]["access"]
 
 
 @pytest.mark.parametrize(

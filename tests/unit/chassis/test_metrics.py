@@ -115,7 +115,7 @@ def test_a_method_that_nobody_knows_makes_no_series_of_its_own() -> None:
 async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
     metrics, now, hold, begun = Metrics("probe"), [100.0], Event(), Event()
     pool = EnginePool(None, PoolSize(workers=1, queue=2), "probe", metrics.refused(), lambda: now[0])
-    metrics.watch_pool(pool)
+    metrics.watch_pool(pool, lambda: pool.running)
 
     def gauges() -> list[float | None]:
         text = metrics.exposition()[0].decode()
@@ -132,12 +132,12 @@ async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
         await until(begun.is_set)
         for depth in (2, 3):
             group.start_soon(pool.run, work, Deadline.after_ms(30_000))
-            await until(lambda depth=depth: pool.depth == depth)  # type: ignore[misc]
+            await until(lambda depth=depth: pool.waiting + pool.running == depth)  # type: ignore[misc]
             now[0] += 3.5
         with pytest.raises(Overloaded):
             await pool.run(work, Deadline.after_ms(30_000))
         assert gauges() == [2, 1, 7, 1]
         hold.set()
-    await until(lambda: pool.depth == 0)
+    await until(lambda: pool.waiting + pool.running == 0)
     assert gauges() == [0, 0, 0, 1]
     pool.close()

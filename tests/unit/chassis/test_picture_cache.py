@@ -76,4 +76,4 @@ def test_a_link_that_was_tampered_with_leads_nowhere(host: Host, tmp_path: Path)
     (link,) = [each for each in (tmp_path / "urls").rglob("*") if each.is_file()]
     for name in ("../../../../etc/passwd", "0" * 64 + ".jpg", "\x00", "é"):
         link.write_text(name)
-        assert cache(tmp_path).held(url) is None
+        assert cache(tmp_path).cached_path(url) is None

@@ -5,7 +5,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.chunking import ChunkLimits, count_tokens, cut_page
+from chassis.tokens import count_tokens
+from corpus.chunking import ChunkLimits, cut_page
 from corpus.pages import Block, BlockKind, Page
 from tests.unit.corpus.formats.documents import passages
 

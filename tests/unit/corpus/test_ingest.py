@@ -13,7 +13,7 @@ from fastapi import APIRouter, Form, Request, UploadFile
 from PIL import Image
 
 from chassis.errors import CorruptImage, DependencyUnavailable, Overloaded
-from chassis.http.app import ServiceSpec, create_service
+from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.settings import ServiceSettings
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import KEYWORDS, CollectionSchema, StoredPoint, VectorStore
@@ -213,12 +213,16 @@ def photo_shelf(folder: Path, busy: int = 0) -> Any:
         replace_photos(request.app.state.pool.engine.store, name, points)
         return Indexed(indexed=len(points), rejected=rejected)
 
+    def open_engine(resources: EngineResources) -> PhotoShelf:
+        store = EdgeStore(folder / "vectors")
+        resources.on_close(store.close)
+        return PhotoShelf(store)
+
     spec = ServiceSpec(
         name="photo_shelf",
         routers=[router, collections_router, indexing_router, documents_router],
-        open_engine=lambda _: PhotoShelf(EdgeStore(folder / "vectors")),
+        open_engine=open_engine,
         probe=lambda engine: engine.store.collections(),
-        close_engine=lambda engine: engine.store.close(),
     )
     return create_service(spec, ServiceSettings(port=0))
 

@@ -8,7 +8,7 @@ import pytest
 
 from chassis.calibration import LogisticCurve
 from chassis.models.windows import Window
-from services.reader.engine import Passage, Query
+from services.reader.engine import Passage, PassageKind, Query
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, Logits, ReadingOptions
 
 
@@ -89,3 +89,28 @@ def test_names_and_numbers_beside_the_title_and_the_subject_make_an_answer_less_
     passages = [Passage("It was sold in 1931.", title)]
     odds = 1 + details
     assert probability(Query(question, subject), passages, details=1.0) == pytest.approx(odds / (1 + odds))
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "spoken"),
+    [
+        ("The Old Mill stands on the Sorn. It was built in 1874.", "", "The Old Mill was built in 1874."),
+        ("It was built in 1874.", "The Old Mill", "The Old Mill was built in 1874."),
+        ("The bridge leads to the Old Mill. It was built in 1874.", "The Old Mill", "It was built in 1874."),
+        ("It was built in 1874.", "Bridges of the Sorn", "It was built in 1874."),
+    ],
+)
+def test_a_pronoun_becomes_the_subject_only_after_its_name(text: str, title: str, spoken: str) -> None:
+    query = Query("When was it built?", "Old Mill")
+    (answer,) = ExtractiveReader(SureOfYears()).read(query, [Passage(text, title)])
+    assert answer.spoken == spoken.replace("The Old Mill was", "Old Mill was")
+
+
+def test_an_answer_ends_with_its_line_except_in_print() -> None:
+    def span(kind: PassageKind) -> str:
+        passage = Passage("Closed until 1874\n1902", kind=kind)
+        (answer,) = ExtractiveReader(SureOfYears()).read(Query("Until when?"), [passage])
+        return passage.text[answer.span.start : answer.span.end]
+
+    assert span(PassageKind.PAGE) == "1874"
+    assert span(PassageKind.PHOTO) == "1874\n1902"

@@ -10,6 +10,7 @@ import rapidocr
 from onnxruntime import InferenceSession
 from PIL import Image
 
+from chassis.recent import RecentlyUsed
 from chassis.scope import scope_of
 from contracts.headers import CACHE_SCOPE
 from contracts.ocr import OcrReply
@@ -17,7 +18,7 @@ from services.ocr.app import create_app
 from services.ocr.engine import Page
 from services.ocr.engines.builtin import BuiltinOcr, brighten
 from services.ocr.engines.rapid import without_subnormals
-from services.ocr.routes import PhotoReader, RecentlyUsed
+from services.ocr.routes import PhotoReader
 from services.ocr.settings import OcrSettings
 from tests.live import live
 from tests.unit.chassis.pictures import encoded
@@ -120,13 +121,13 @@ async def test_what_one_scope_has_asked_is_not_found_by_another() -> None:
 
 
 def test_the_cache_forgets_the_least_recently_used() -> None:
-    cache = RecentlyUsed[OcrReply](2)
+    cache = RecentlyUsed[str, OcrReply](2)
     replies = {name: OcrReply(lines=[], width=1, height=1) for name in "abc"}
     for name in "ab":
-        cache.put(("", name), replies[name])
-    assert cache.get(("", "a")) is replies["a"]
-    cache.put(("", "c"), replies["c"])
-    assert [cache.get(("", name)) for name in "abc"] == [replies["a"], None, replies["c"]]
+        cache.put(name, replies[name])
+    assert cache.get("a") is replies["a"]
+    cache.put("c", replies["c"])
+    assert [cache.get(name) for name in "abc"] == [replies["a"], None, replies["c"]]
 
 
 FLOAT = 1

@@ -143,7 +143,7 @@ async def entered(engine: SteppedEngine) -> None:
 
 async def idle(pool: EnginePool[OcrEngine]) -> None:
     with anyio.fail_after(20):
-        while pool.depth:
+        while pool.waiting or pool.running:
             await anyio.lowlevel.checkpoint()
 
 

@@ -20,7 +20,7 @@ TEXTS = [
 ]
 
 
-class LastWords:
+class LastWords(Reader):
     """Answers with the last word of each passage, the last passage first, and keeps its calls."""
 
     name = "last-words"

@@ -11,9 +11,10 @@ import pytest
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.remote import RemoteServer
+from chassis.tokens import shorten
 from services.text_search.app import create_app
 from services.text_search.engine import BGE_QUERY_INSTRUCTION, Instructions
-from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, shorten
+from services.text_search.engines.remote import RemoteEncoder, RemoteOptions
 from tests.live import live, served
 from tests.unit.services.image_encoders import SIZE
 from tests.unit.services.model_server import KEY, MODEL, OTHER_PATH, ModelServer, vector

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from chassis.vectors.edge import EdgeStore
-from chassis.vectors.files import copy_folder
+from chassis.vectors.folders import copy_folder
 from tests.unit.vectors.test_edge_store import SCHEMA, count_points, points
 
 STOPPED = 77

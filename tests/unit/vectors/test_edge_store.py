@@ -1,6 +1,5 @@
 """The embedded store: indexing that is killed, broken files and a full disk. The rest goes on."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ import pytest
 from chassis.errors import CollectionNotFound, DependencyUnavailable, StorageFull
 from chassis.resilience.room import MIB, Room
 from chassis.vectors.edge import EdgeStore
-from chassis.vectors.files import allocated, copy_folder
+from chassis.vectors.folders import allocated, copy_folder
 from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
 from chassis.vectors.versions import Versions
 from tests.virtual_time import ManualClock
@@ -227,22 +226,6 @@ def test_aliases_that_cannot_be_read_stop_the_start_with_a_sentence(folder: Path
     path.write_bytes(content)
     with opened(folder) as store:
         assert count_points(store) == 30
-
-
-def test_files_of_earlier_releases_are_read(folder: Path) -> None:
-    """They had checksums beside contents, a seal beside each published version, and no encoder's name."""
-    (folder / "aliases.json").write_text(json.dumps({"content": {"pages": "v1"}, "crc32": 1}))
-    version = folder / "collections" / "v1"
-    schema = json.loads((version / "schema.json").read_text())
-    del schema["encoder"]
-    (version / "schema.json").write_text(json.dumps(schema))
-    (version / "seal.json").write_text("{}")
-    (version / "finished.json").write_text(json.dumps({"content": ["part-0"], "crc32": 1}))
-    with opened(folder) as store:
-        assert count_points(store) == 20
-        store.require("v1", SCHEMA)
-        assert store.collections()[0].finished == ("part-0",)
-        assert store.notes() == []
 
 
 WRITES: dict[str, Callable[[EdgeStore], None]] = {

@@ -11,7 +11,6 @@ pairs and numbers, descriptors and plainness as bytes.
 
 import hashlib
 import struct
-import uuid
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,8 +20,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from chassis.files import replace_bytes, sync_folder
 from chassis.rgb import RGB
-from chassis.vectors.files import replace_bytes, sync_folder
 
 Floats = npt.NDArray[np.floating[Any]]
 """float32 throughout, which mypy's numpy plugin cannot follow through arithmetic."""
@@ -166,15 +165,14 @@ class FeatureFolder:
         self._recent = lru_cache(_MOST_IN_MEMORY)(lambda key: decode(self._path(key).read_bytes()))
 
     def holds(self, key: str) -> bool:
-        """Whether features were written under this key."""
+        """Return whether features were written under this key."""
         return self._path(key).exists()
 
     def write(self, key: str, features: LocalFeatures) -> None:
         """Durable when the call returns; a crash leaves the whole file or none."""
         path = self._path(key)
         path.parent.mkdir(exist_ok=True)
-        fresh = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-        replace_bytes(path, encode(features), fresh)
+        replace_bytes(path, encode(features))
         sync_folder(self._folder)
 
     def read(self, key: str) -> LocalFeatures:

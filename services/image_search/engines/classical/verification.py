@@ -52,7 +52,7 @@ FEWEST_ASKED = 20
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a pair of photos has in common; all zero when nothing survives.
+    """The evidence that two photos show the same thing; all zero if no match is left.
 
     `consistent`: mutual matches of one turn and scale; `epipolar`, `planar`: distinct
     spots that fit one fundamental matrix, one homography; `coherent`: those whose neighbours moved along;
@@ -292,7 +292,7 @@ def coherent(query: LocalFeatures, item: LocalFeatures, matches: Matches) -> Mas
 
 
 def _support(start: Complexes, end: Complexes, motions: Complexes) -> Mask:
-    """Whether enough neighbours in `start` are found in `end` where the local turn and scale put them.
+    """Return whether enough neighbours in `start` are in `end` where the local turn and scale put them.
 
     Positions are x + iy, so that a turn and scale is one factor.
     """

@@ -148,10 +148,14 @@ def test_a_run_is_explained_only_if_every_answer_is(tmp_path: Path) -> None:
         assert not load_run(tmp_path).header.explained
 
 
-def test_a_place_where_no_run_can_be_kept_is_named(tmp_path: Path) -> None:
+def test_run_that_cannot_be_written_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot be made"):
         RunStore(tmp_path / "file" / "run", HEADER)
-    (tmp_path / "run.json.new").mkdir()
-    with pytest.raises(RunError, match=r"run\.json cannot be written"):
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("chassis.files.os.fsync", full)
+    with pytest.raises(RunError, match=r"rejected\.jsonl cannot be written: No space left"):
         RunStore(tmp_path, HEADER)

@@ -1,44 +1,15 @@
-"""Files that must survive a crash: atomic replacement and copies of a folder that keep its holes."""
+"""Copies of a folder that survive a crash and keep the holes of its files."""
 
 import errno
 import os
 import shutil
 from contextlib import suppress
-from functools import partial
 from io import FileIO
 from pathlib import Path
 
+from chassis.files import sync_folder
+
 _HOLE = bytes(2**16)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames and new names in `folder` durable (fsync of the directory itself)."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write `path` so that a reader, or a crash, meets the old text or the new one and nothing between."""
-    replace_bytes(path, text.encode())
-
-
-def replace_bytes(path: Path, content: bytes, fresh: Path | None = None, mode: int = 0o666) -> None:
-    """Write bytes as `replace_text` does; a failure leaves no file. `fresh`: a temporary path."""
-    fresh = fresh or path.with_name(f".{path.name}.new")
-    try:
-        fresh.unlink(missing_ok=True)  # else it would keep its mode
-        with open(fresh, "wb", opener=partial(os.open, mode=mode)) as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        fresh.replace(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
 
 
 def copy_folder(source: Path, target: Path) -> None:
