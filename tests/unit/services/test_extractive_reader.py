@@ -36,6 +36,18 @@ class SureOfYears:
         return [np.array([window.ids, window.ids], dtype=np.float32) for window in windows]
 
 
+class SureOfLastYears(SureOfYears):
+    """A model by which the first year begins the answer, and the last one ends it."""
+
+    def forward(self, windows: Sequence[Window]) -> list[Logits]:
+        """Return starts that fall and ends that rise from word to word."""
+        rising = [np.linspace(0.5, 1.5, len(window.ids)) for window in windows]
+        return [
+            np.array([each.ids / slope, each.ids * slope], dtype=np.float32)
+            for each, slope in zip(windows, rising, strict=True)
+        ]
+
+
 @pytest.mark.parametrize(
     ("question", "year"),
     [
@@ -94,23 +106,23 @@ def test_names_and_numbers_beside_the_title_and_the_subject_make_an_answer_less_
 @pytest.mark.parametrize(
     ("text", "title", "spoken"),
     [
-        ("The Old Mill stands on the Sorn. It was built in 1874.", "", "The Old Mill was built in 1874."),
-        ("It was built in 1874.", "The Old Mill", "The Old Mill was built in 1874."),
-        ("The bridge leads to the Old Mill. It was built in 1874.", "The Old Mill", "It was built in 1874."),
-        ("It was built in 1874.", "Bridges of the Sorn", "It was built in 1874."),
+        ("The Old Mill stands on the Sorn. It dates from 1874.", "", "Old Mill dates from 1874."),
+        ("It dates from 1874.", "The Old Mill", "Old Mill dates from 1874."),
+        ("The bridge leads to the Old Mill. It dates from 1874.", "The Old Mill", "It dates from 1874."),
+        ("It dates from 1874.", "Bridges of the Sorn", "It dates from 1874."),
     ],
 )
 def test_a_pronoun_becomes_the_subject_only_after_its_name(text: str, title: str, spoken: str) -> None:
     query = Query("When was it built?", "Old Mill")
     (answer,) = ExtractiveReader(SureOfYears()).read(query, [Passage(text, title)])
-    assert answer.spoken == spoken.replace("The Old Mill was", "Old Mill was")
+    assert answer.spoken == spoken
 
 
 def test_an_answer_ends_with_its_line_except_in_print() -> None:
     def span(kind: PassageKind) -> str:
         passage = Passage("Closed until 1874\n1902", kind=kind)
-        (answer,) = ExtractiveReader(SureOfYears()).read(Query("Until when?"), [passage])
+        (answer,) = ExtractiveReader(SureOfLastYears()).read(Query("Until when?"), [passage])
         return passage.text[answer.span.start : answer.span.end]
 
-    assert span(PassageKind.PAGE) == "1874"
+    assert span(PassageKind.PAGE) == "1902"
     assert span(PassageKind.PHOTO) == "1874\n1902"
