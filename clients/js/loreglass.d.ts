@@ -8,7 +8,7 @@ export type Reason =
   | "answered" | "model_unsure" | "unsupported" | "no_evidence" | "timed_out" | "overloaded" | "unavailable"
   | "nothing_indexed" | "language" | "needs_photo" | "not_heard" | "not_remembered" | (string & {});
 
-/** Where a part of an answer is from; `snippet` is verbatim. */
+/** Where a part of an answer is from; `snippet` is verbatim, or a fact: `Doge's Palace, begun: 1340.` */
 export interface Citation {
   title: string;
   url: string;
