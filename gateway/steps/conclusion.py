@@ -31,6 +31,7 @@ from language.words import content_stems
 
 REFUSALS: dict[Reason, str] = {
     Reason.MODEL_UNSURE: "I don't know for sure.",
+    Reason.LOW_CONFIDENCE: "I don't know for sure.",
     Reason.UNSUPPORTED: "I don't know. I could not confirm the answer I had in mind.",
     Reason.NO_EVIDENCE: "I don't know. The index has nothing about this.",
     Reason.TIMED_OUT: "I don't know. I ran out of time.",
@@ -271,7 +272,9 @@ def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorK
         return reason_of(missed)
     if not has_evidence:
         return Reason.NO_EVIDENCE
-    return reply.reason if reply.reason is not Reason.ANSWERED else Reason.MODEL_UNSURE
+    if reply.reason is not Reason.ANSWERED:
+        return reply.reason
+    return Reason.LOW_CONFIDENCE if reply.quoted else Reason.MODEL_UNSURE
 
 
 def cite(source: Evidence, quote: str) -> Citation:

@@ -13,10 +13,9 @@ from gateway.state import Entity, Photo, Query, Turn
 from gateway.steps.evidence import fused_queries
 from tests.live import closed_port
 from tests.unit.gateway.fakes import (
-    AUTHOR,
     BOOK,
-    PAGES,
     CITED_AUTHOR,
+    PAGES,
     FakeServices,
     Mood,
     image_hit,
