@@ -82,7 +82,7 @@ def ask(
 
 @app.command()
 def mcp(gateway: Annotated[str | None, typer.Option(help="the gateway's URL")] = None) -> None:
-    """Serve assistants by the Model Context Protocol (stdio). If a key is required, set LOREGLASS_API_KEY."""
+    """Serve assistants over MCP (stdio). If a key is required, set LOREGLASS_API_KEY."""
     try:
         from clients.mcp_server import serve
     except ModuleNotFoundError as error:
@@ -104,5 +104,5 @@ def _photo_and_question(words: list[str]) -> tuple[Path | None, str]:
         raise typer.BadParameter("give one photo and one question; put quotation marks around the question")
     path = Path(photos[0]) if photos else None
     if path is not None and not path.is_file():
-        raise typer.BadParameter(f"there is no photo {path}")
+        raise typer.BadParameter(f"No photo at {path}.")
     return path, question

@@ -52,9 +52,7 @@ PartRecords = Annotated[int, _option(help="Records in a part. A finished part is
 Streams = Annotated[int, _option(help="Number of actors that write.", min=1, max=1024)]
 
 
-Replace = Annotated[
-    bool, typer.Option("--replace", help="Start anew instead of adding to what is published.")
-]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace the index instead of adding to it.")]
 Name = Annotated[
     str, typer.Option(help="Name of the source, which addresses begin with. Default: the folder's name.")
 ]
@@ -163,7 +161,7 @@ def wiki_images(
     fetch: Fetch = True,
     image_search_url: ImageSearchUrl = "",
 ) -> None:
-    """Index the pictures of a knowledge base of articles; run it again to go on."""
+    """Index the pictures of a knowledge base of articles. Run it again to resume."""
     url = corpus_settings(image_search_url=image_search_url).image_search_url
     pictures = Pictures(PictureCache(cache), photos, fetch)
 
@@ -175,7 +173,7 @@ def wiki_images(
 
 @app.command("wiki-pages")
 def wiki_pages(file: KnowledgeBase, replace: Replace = False, text_search_url: TextSearchUrl = "") -> None:
-    """Index the articles of a knowledge base, section by section; run it again to go on."""
+    """Index the articles of a knowledge base, section by section. Run it again to resume."""
     url = corpus_settings(text_search_url=text_search_url).text_search_url
 
     async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:

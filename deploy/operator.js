@@ -1,7 +1,7 @@
 // The operator's view: what is indexed, files to be indexed, a question with its trace. What servers say comes as text.
 
 import { apiKey, openKeyDialog } from "/page/dialogs.js";
-import { byId, h, icon } from "/page/dom.js";
+import { byId, h, icon, withSentence } from "/page/dom.js";
 import { remember, remembered } from "/page/store.js";
 import { events, refusal } from "/page/wire.js";
 import { adviceWords, stageWords } from "/page/words.js";
@@ -310,15 +310,15 @@ async function ask() {
   byId("answer").replaceChildren(h("p", { class: "progress" }, h("span", { class: "spinner" }), "Asking"));
   try {
     const answer = await read("/answer", { method: "POST", body });
-    const source = ({ title, snippet }) =>
-      h("p", { class: "source" }, h("b", {}, title || "Untitled"), h("small", {}, snippet));
+    const source = ({ title, snippet }, quote = snippet) =>
+      h("p", { class: "source" }, h("b", {}, title || "Untitled"), h("small", {}, quote));
     const refusal = [
       answer.closest && h("p", {}, "The closest I found:"),
-      answer.closest && source(answer.closest),
+      answer.closest && source(answer.closest, withSentence(answer.closest)),
       h("p", {}, adviceWords(answer)),
       ...why(answer),
     ].filter(Boolean);
-    const told = answer.abstained ? refusal : answer.citations.map(source);
+    const told = answer.abstained ? refusal : answer.citations.map((each) => source(each));
     byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), ...told);
     history.replaceState(null, "", `#trace=${answer.trace_id}`);
     await trace();

@@ -83,7 +83,7 @@ EVENTS: dict[str, tuple[type[BaseModel], str]] = {
 
 REASONS = {
     Reason.ANSWERED: "There is an answer.",
-    Reason.MODEL_UNSURE: "Nothing that was found is clear enough.",
+    Reason.MODEL_UNSURE: "Nothing that was found is clear enough for the language model.",
     Reason.UNSUPPORTED: "An answer was found, but a check did not confirm it.",
     Reason.NO_EVIDENCE: "Nothing relevant was found.",
     Reason.TIMED_OUT: "The deadline passed.",
@@ -94,6 +94,7 @@ REASONS = {
     Reason.NEEDS_PHOTO: "The question is about something in view, and there is no photo.",
     Reason.NOT_HEARD: "The recording has no words.",
     Reason.NOT_REMEMBERED: "The memory holds nothing like it.",
+    Reason.LOW_CONFIDENCE: "Nothing that was found is clear enough. No language model read it.",
 }
 
 _FIX = "Fix the request."

@@ -39,6 +39,7 @@ class Reason(Word):
     NEEDS_PHOTO = "needs_photo"
     NOT_HEARD = "not_heard"
     NOT_REMEMBERED = "not_remembered"
+    LOW_CONFIDENCE = "low_confidence"
 
 
 class Route(Word):

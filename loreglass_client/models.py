@@ -28,7 +28,7 @@ class Citation(Body):
 
     title: str = Field(description="The page's title, or the name of the thing.")
     url: str = Field(description="The page's address; empty if it has none.")
-    snippet: str = Field(description="The passage, verbatim.")
+    snippet: str = Field(description="The passage, verbatim, or a fact: `Doge's Palace, begun: 1340.`")
     score: float = Field(description="How relevant the passage is to the question, in 0..1.")
     kind: CitationKind = Field(description="Where the passage comes from.")
     last_modified: datetime | None = Field(
@@ -36,7 +36,7 @@ class Citation(Body):
     )
     sentence: str = Field(
         default="",
-        description="For `closest`: the sentence or two of the passage that come closest, verbatim.",
+        description="For `closest`: the sentence or two of the passage that come closest.",
     )
 
 

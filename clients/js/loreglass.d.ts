@@ -6,9 +6,10 @@ export type Source = Blob | ArrayBuffer | ArrayBufferView<ArrayBuffer>;
 /** An answer may have reasons that this version does not know. */
 export type Reason =
   | "answered" | "model_unsure" | "unsupported" | "no_evidence" | "timed_out" | "overloaded" | "unavailable"
-  | "nothing_indexed" | "language" | "needs_photo" | "not_heard" | "not_remembered" | (string & {});
+  | "nothing_indexed" | "language" | "needs_photo" | "not_heard" | "not_remembered" | "low_confidence"
+  | (string & {});
 
-/** Where a part of an answer is from; `snippet` is verbatim. */
+/** Where a part of an answer is from; `snippet` is verbatim, or a fact: `Doge's Palace, begun: 1340.` */
 export interface Citation {
   title: string;
   url: string;

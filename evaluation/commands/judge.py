@@ -132,7 +132,7 @@ def agreement_of(
     tokenizer: Tokenizer = None,
     examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
 ) -> None:
-    """How far two judges agree on a run, and where they part."""
+    """How far two judges agree on a run, and where they differ."""
     require("pandas")
     from evaluation.judging.agreement import agreement
 

@@ -25,6 +25,12 @@ export function icon(name) {
   return svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `/page/icons.svg#${name}` }));
 }
 
+/** The passage closest to an answer, with its sentence in bold, for `h`. */
+export function withSentence({ snippet, sentence = snippet }) {
+  const start = snippet.indexOf(sentence);
+  return [snippet.slice(0, start), h("b", {}, sentence), snippet.slice(start + sentence.length)];
+}
+
 function set(element, properties) {
   for (const [name, value] of Object.entries(properties)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);

@@ -1,6 +1,6 @@
 // One turn of the conversation as it is seen: asked, on its way, answered with sources, refused, or failed.
 
-import { byId, h, icon } from "./dom.js";
+import { byId, h, icon, withSentence } from "./dom.js";
 import { thumbnail } from "./memory.js";
 import { nothingIndexed } from "./sample.js";
 import * as words from "./words.js";
@@ -168,10 +168,7 @@ function sources(citations) {
 /** The passage closest to an answer, unfolded, with its sentence in bold. */
 function closest({ closest: passage }) {
   if (!passage) return null;
-  const { snippet, sentence = snippet } = passage;
-  const start = snippet.indexOf(sentence);
-  const after = snippet.slice(start + sentence.length);
-  const shown = source(passage, [snippet.slice(0, start), h("b", {}, sentence), after]);
+  const shown = source(passage, withSentence(passage));
   shown.open = true;
   return h("section", { class: "sources closest" }, h("h3", {}, "The closest I found"), shown);
 }

@@ -98,6 +98,7 @@ export const SOURCE_KINDS = {
 
 const ADVICE = {
   model_unsure: "Come closer, hold still, or ask about one thing by its name.",
+  low_confidence: "Come closer, hold still, or ask about one thing by its name.",
   unsupported: "Ask for one thing at a time, or come closer so that I can see it better.",
   no_evidence: "Come closer and fill the picture with the thing, or ask for it by its name.",
   nothing_indexed: "Pictures and pages have to be indexed first.",

@@ -58,7 +58,14 @@ _DONE = "[DONE]"
 _CHARS_A_TOKEN = 4
 _CAN_DO = "I answer questions about a photo that you send, and about the pages that I was given."
 _NOTHING_FOUND = frozenset(
-    {Reason.NO_EVIDENCE, Reason.MODEL_UNSURE, Reason.UNSUPPORTED, Reason.NOTHING_INDEXED, Reason.NEEDS_PHOTO}
+    {
+        Reason.NO_EVIDENCE,
+        Reason.MODEL_UNSURE,
+        Reason.LOW_CONFIDENCE,
+        Reason.UNSUPPORTED,
+        Reason.NOTHING_INDEXED,
+        Reason.NEEDS_PHOTO,
+    }
 )
 
 

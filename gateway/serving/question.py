@@ -220,7 +220,7 @@ _OF_REASON = {
     Reason.LANGUAGE: "Ask it in English.",
     Reason.NEEDS_PHOTO: "Look at it and ask again.",
     Reason.NOT_HEARD: "Say it again, a little louder.",
-    Reason.NOT_REMEMBERED: "I remember what you asked about with the memory on.",
+    Reason.NOT_REMEMBERED: "Only things you asked about while the memory was on are remembered.",
 }
 _COME_CLOSER = "Come closer, so that it fills the view, and ask again."
 _CLOSER_TO_READ = "Come closer to the print and hold still: it is too small for me to read."
@@ -245,4 +245,4 @@ def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str
     if outcome.reason is Reason.NO_EVIDENCE:
         thing = outcome.entity.name if outcome.entity else "this"
         return f"Index a page about {thing}, or ask for something else."
-    return "Ask it in other words, or ask for something else about it."
+    return "Rephrase the question, or name the thing."

@@ -23,6 +23,7 @@ from gateway.state import (
     Verdict,
     reason_of,
 )
+from gateway.steps.evidence import in_key_and_value
 from gateway.thresholds import Thresholds
 from language.identification import foreign_language_of
 from language.sentences import sentences
@@ -30,6 +31,7 @@ from language.words import content_stems
 
 REFUSALS: dict[Reason, str] = {
     Reason.MODEL_UNSURE: "I don't know for sure.",
+    Reason.LOW_CONFIDENCE: "I don't know for sure.",
     Reason.UNSUPPORTED: "I don't know. I could not confirm the answer I had in mind.",
     Reason.NO_EVIDENCE: "I don't know. The index has nothing about this.",
     Reason.TIMED_OUT: "I don't know. I ran out of time.",
@@ -247,7 +249,8 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
         return None
     excerpts = (readable_excerpt(each, _PASSAGE_CHARS, sentence) for each in (source.passage, source.text))
     passage = next((each for each in excerpts if sentence in each), sentence)
-    return cite(source, sentence).model_copy(update={"snippet": passage, "sentence": sentence})
+    shown = {"snippet": in_key_and_value(passage, source), "sentence": in_key_and_value(sentence, source)}
+    return cite(source, sentence).model_copy(update=shown)
 
 
 def _around(quote: str, text: str) -> str:
@@ -269,17 +272,22 @@ def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorK
         return reason_of(missed)
     if not has_evidence:
         return Reason.NO_EVIDENCE
-    return reply.reason if reply.reason is not Reason.ANSWERED else Reason.MODEL_UNSURE
+    if reply.reason is not Reason.ANSWERED:
+        return reply.reason
+    return Reason.LOW_CONFIDENCE if reply.quoted else Reason.MODEL_UNSURE
 
 
 def cite(source: Evidence, quote: str) -> Citation:
-    """Return the citation. Its title names page and headings: "Visiting St Paul's, page 2, Opening hours"."""
+    """Return the citation. Its title names page and headings: "Visiting St Paul's, page 2, Opening hours".
+
+    Attributes are cited as "Doge's Palace, begun: 1340.".
+    """
     section = source.section_at(source.text.find(quote))
     title = ", ".join(filter(None, (source.title, *section.split(" › "))))
     return Citation(
         title=title,
         url=source.url,
-        snippet=quote,
+        snippet=in_key_and_value(quote, source),
         score=source.score,
         kind=source.kind,
         last_modified=source.last_modified,

@@ -115,6 +115,15 @@ def entity_evidence(entity: Entity) -> Iterator[Evidence]:
         yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
 
 
+def in_key_and_value(text: str, source: Evidence) -> str:
+    """Return text of the source, with attributes as people read them: "Doge's Palace, begun: 1340."."""
+    name = source.entity
+    if name is None:
+        return text
+    start = rf"\bThe ((?:(?!The ).){{1,100}}?) of {re.escape(name)} is "
+    return re.sub(start, lambda match: f"{name}, {match[1]}: ", text)
+
+
 def attribute_evidence(entity: Entity | None) -> Iterator[Evidence]:
     """Return the attributes' sentences as one paragraph, chunked like any other (3.6.1, eq. 1)."""
     if entity is None:

@@ -129,7 +129,7 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     page.fill("#ask-question", "How many windows does the Old Mill have?")
     page.get_by_role("button", name="Ask").click()
     closest = page.locator("#answer .source", has_text="The Old Mill was built").first
-    closest.wait_for()
+    expect(closest.locator("small b")).to_contain_text("The Old Mill was built")
     assert "The closest I found:" in page.locator("#answer").inner_text()
     assert "Why it was refused" in page.locator("#answer").inner_text()
     page.locator(".evidence summary").click()

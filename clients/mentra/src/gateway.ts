@@ -9,7 +9,7 @@ export interface Answer {
   entity: string | null;
   session_id: string;
   advice: string;
-  closest?: { title: string; snippet: string } | null;
+  closest?: { title: string; snippet: string; sentence?: string } | null;
   speech: string | null;
 }
 

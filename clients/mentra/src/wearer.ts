@@ -139,10 +139,11 @@ export class Wearer {
   }
 }
 
-/** The passage that comes closest to an answer, short enough to be heard; empty where there is none. */
+/** The sentence that comes closest to an answer, short enough to be heard; empty where there is none. */
 function closestWords({ closest }: Answer): string {
   if (!closest) return "";
-  const { snippet, title } = closest;
-  const heard = snippet.length > MAX_CLOSEST_CHARS ? `${snippet.slice(0, MAX_CLOSEST_CHARS).replace(/\s\S*$/, "")} …` : snippet;
+  const { title, sentence } = closest;
+  const text = sentence || closest.snippet; // an older gateway sends no sentence
+  const heard = text.length > MAX_CLOSEST_CHARS ? `${text.slice(0, MAX_CLOSEST_CHARS).replace(/\s\S*$/, "")} …` : text;
   return `The closest I found: "${heard}"${title === "" ? "" : ` (${title})`}.`;
 }

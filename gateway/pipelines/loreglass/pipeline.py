@@ -68,7 +68,7 @@ STAGE_GRAPH = StageGraph(
     by_rule=frozenset({Stage.SELECT_ENTITY}),
 )
 
-_MODEL_FAILED = (Reason.MODEL_UNSURE, Reason.UNSUPPORTED)
+_MODEL_FAILED = (Reason.MODEL_UNSURE, Reason.LOW_CONFIDENCE, Reason.UNSUPPORTED)
 """Refusals after which the fallback reads the evidence: the model did not know, or failed the check."""
 _NOT_HELD = (*_MODEL_FAILED, Reason.NO_EVIDENCE)
 """Refusals after which the web is searched, where there is one: own photos and pages hold no answer."""

@@ -126,7 +126,7 @@ class LiteReasoner:
         question, printed = parse_question(query), readable(context.photo_text)
         evidence, thing = context.evidence, context.entity
         if thing is None and question.asks_name(None):
-            return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+            return Reply(None, 0.0, reason=Reason.LOW_CONFIDENCE)
         try:
             reply = _answer_directly(question, evidence, printed, thing) or await read_evidence(
                 self._read, question, evidence, printed, thing, deadline
@@ -134,7 +134,7 @@ class LiteReasoner:
         except _UNAVAILABLE as error:
             note_missing(_READER)
             return Reply(None, 0.0, reason=reason_of(error.kind))
-        return reply or Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+        return reply or Reply(None, 0.0, reason=Reason.LOW_CONFIDENCE)
 
 
 def _answer_directly(

@@ -59,7 +59,7 @@ async def test_refusal_shows_closest_passage_and_advice() -> None:
         shown = await ask(url, "how tall is K2?")
     assert shown.output.splitlines()[1:3] == [
         "  The closest I found: K2 · https://a.example/k2: “K2 is high.”",
-        "  Ask it in other words, or ask for something else about it.",
+        "  Rephrase the question, or name the thing.",
     ]
 
 
@@ -73,7 +73,10 @@ def test_missing_server_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
-    [(["missing.jpg", "what is this?"], "there is no photo"), (["a.jpg", "what", "is"], "quotation marks")],
+    [
+        (["missing.jpg", "what is this?"], "No photo at missing.jpg."),
+        (["a.jpg", "what", "is"], "quotation marks"),
+    ],
 )
 def test_bad_arguments_are_refused(arguments: list[str], text: str) -> None:
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["ask", *arguments])

@@ -33,6 +33,7 @@ from contracts.verifier import VerifyReply, VerifyRequest
 NAMES = ("ocr", "cropper", "image_search", "text_search", "reranker", "domain_router", "verifier", "reader")
 BOOK = "The Salt Road"
 AUTHOR = f"The author of {BOOK} is Mira Holm."
+CITED_AUTHOR = f"{BOOK}, author: Mira Holm."
 PAGES = f"{BOOK} has 312 pages."
 READABLE = {"who": "Mira Holm", "pages": "312 pages"}
 """A word of the question, and the words that answer it wherever they stand."""

@@ -8,9 +8,9 @@ import pytest
 from contracts.answer import Citation, CitationKind, Reason, Route, Verification
 from gateway.clients.services import Passage
 from gateway.serving.question import SPOKEN_CHARS, in_words
-from gateway.state import Context, Evidence, Quote, Reply, Unverified
+from gateway.state import Context, Entity, Evidence, Quote, Reply, Unverified
 from gateway.steps.conclusion import CLOSEST_CHARS, Outcome, closest_of, conclude, refusal, with_caution
-from gateway.steps.evidence import page_evidence
+from gateway.steps.evidence import attribute_evidence, page_evidence
 from gateway.thresholds import load_thresholds
 from tests.speech_servers import SpeechServers
 from tests.unit.gateway.device_bytes import phone
@@ -80,6 +80,17 @@ def test_sentence_that_the_refused_reply_quotes_is_the_closest() -> None:
     assert outcome.abstained
     assert outcome.closest is not None
     assert "The cross on top was replaced in 1821." in outcome.closest.sentence
+
+
+def test_attributes_are_shown_as_key_and_value() -> None:
+    facts = (("motto", "The sea is ours"), ("begun", "1340"))
+    evidence = tuple(attribute_evidence(Entity("Doge's Palace", 0.9, facts)))
+    assert evidence[0].text.endswith("The begun of Doge's Palace is 1340.")
+    quote = (Quote(0, "The begun of Doge's Palace is 1340."),)
+    closest = closest_of("When was it begun?", evidence, quote)
+    assert closest is not None
+    assert closest.sentence == "Doge's Palace, begun: 1340."
+    assert closest.snippet == f"Doge's Palace, motto: The sea is ours. {closest.sentence}"
 
 
 @pytest.mark.parametrize(

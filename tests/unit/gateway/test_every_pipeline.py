@@ -13,6 +13,7 @@ from gateway.planning.run import Run
 from tests.unit.gateway.fakes import (
     AUTHOR,
     BOOK,
+    CITED_AUTHOR,
     NAMES,
     FakeServices,
     Mood,
@@ -93,7 +94,7 @@ async def test_refusal_without_search_results_says_so(system: str) -> None:
     assert "filter_knowledge" not in result.reasoner.names()
 
 
-@pytest.mark.parametrize(("answer", "cited"), [(AUTHOR, [AUTHOR]), ("Made up.", [])])
+@pytest.mark.parametrize(("answer", "cited"), [(AUTHOR, [CITED_AUTHOR]), ("Made up.", [])])
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "llm-only"])
 async def test_the_evidence_that_says_the_answer_is_cited(system: str, answer: str, cited: list[str]) -> None:
     outcome = (await ask_paper(system, saying(answer), FakeServices(text_search=pages()))).outcome

@@ -13,8 +13,8 @@ from gateway.state import Entity, Photo, Query, Turn
 from gateway.steps.evidence import fused_queries
 from tests.live import closed_port
 from tests.unit.gateway.fakes import (
-    AUTHOR,
     BOOK,
+    CITED_AUTHOR,
     PAGES,
     FakeServices,
     Mood,
@@ -120,7 +120,7 @@ async def pocket(services: FakeServices) -> AsyncIterator[World]:
 async def test_what_the_photo_shows_is_read_in_the_index(pocket: World, services: FakeServices) -> None:
     answer = await pocket.ask("Who wrote this book?")
     assert (answer.answer, answer.reason) == ("Mira Holm.", Reason.ANSWERED)
-    assert [(each.snippet, each.kind) for each in answer.citations] == [(AUTHOR, CitationKind.IMAGE)]
+    assert [(each.snippet, each.kind) for each in answer.citations] == [(CITED_AUTHOR, CitationKind.IMAGE)]
     assert services.reader.calls[-1].subject == "The Salt Road"
     assert not services.collections.calls  # something was found
     needy = await pocket.ask("Who wrote this?", photo=None)

@@ -10,8 +10,9 @@ from contracts.answer import Answer, CitationKind, Reason, Route
 from contracts.domain_router import Domain
 from contracts.text_search import TextHit
 from gateway.planning.stages import Stage
-from gateway.state import Evidence, Quote, Reply
-from gateway.steps.conclusion import checked_citations
+from gateway.state import Context, Evidence, Quote, Reply
+from gateway.steps.conclusion import checked_citations, conclude
+from gateway.thresholds import load_thresholds
 from tests.live import closed_port, served
 from tests.unit.gateway.fakes import (
     AUTHOR,
@@ -114,6 +115,13 @@ def test_only_true_quotes_are_citations(quotes: tuple[Quote, ...], citations: li
     assert [citation.snippet for citation in cited] == citations
 
 
+@pytest.mark.parametrize(("quoted", "reason"), [(True, Reason.LOW_CONFIDENCE), (False, Reason.MODEL_UNSURE)])
+def test_refusal_of_an_unlikely_answer_says_whether_a_model_gave_it(quoted: bool, reason: Reason) -> None:
+    context = Context(Route.RAG, evidence=(Evidence(PAGES, BOOK, "", CitationKind.PAGE),))
+    reply = Reply("Lund", 0.0, (Quote(0, PAGES),), quoted=quoted)
+    assert conclude("Where?", reply, None, context, None, {}, load_thresholds()).reason is reason
+
+
 async def test_many_sub_queries_are_not_more_than_the_search_takes(services: FakeServices) -> None:
     draft = lookup_draft(sub_queries=tuple(f"query {number}" for number in range(40)))
     async with gateway_before(services, ScriptedReasoner(draft)) as world:
@@ -189,7 +197,7 @@ async def test_the_web_is_not_asked_what_the_index_answers(services: FakeService
 async def test_a_refusal_shows_the_index_and_not_the_web(services: FakeServices, web: FakeServices) -> None:
     web.text_search.reply = pages(ON_THE_WEB.model_copy(update={"snippet": "A shop sells books."}))
     answer = await ask_web(services, web)
-    assert answer.reason is Reason.MODEL_UNSURE
+    assert answer.reason is Reason.LOW_CONFIDENCE
     assert answer.closest is not None
     assert answer.closest.kind is CitationKind.PAGE
 
@@ -202,12 +210,12 @@ async def test_a_web_search_that_fails_is_named_and_the_refusal_stands(
     web.text_search.mood = mood or Mood.WORKS
     fields = {"deadline_ms": "5000"} if mood is Mood.HANGS else None
     answer = await ask_web(services, web, fields, **settings)
-    assert answer.reason is Reason.MODEL_UNSURE
+    assert answer.reason is Reason.LOW_CONFIDENCE
     assert answer.degraded == ["web_search"]
     assert answer.closest is not None
 
 
 async def test_an_experiment_can_do_without_the_web(services: FakeServices, web: FakeServices) -> None:
     answer = await ask_web(services, web, {"experiment": '{"without": ["web-search"]}'})
-    assert answer.reason is Reason.MODEL_UNSURE
+    assert answer.reason is Reason.LOW_CONFIDENCE
     assert web.text_search.calls == []

@@ -197,7 +197,7 @@ async def test_a_comparison_is_refused(question: str, compares: bool) -> None:
     result = page(f"{BASILICA} has a river, a lake and a newer wing, and more.")
     reply = await answered(ask(question), result, entity=CHURCH)
     assert parse_question(ask(question)).compares is compares
-    assert not compares or (reply.answer, reply.reason) == (None, Reason.MODEL_UNSURE)
+    assert not compares or (reply.answer, reply.reason) == (None, Reason.LOW_CONFIDENCE)
 
 
 @pytest.mark.parametrize(
