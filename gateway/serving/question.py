@@ -45,7 +45,9 @@ def in_words(reply: Answer | Outcome, question: str = "", most_chars: int = CLOS
     words = closest.sentence or closest.snippet  # replies that an older version stored have no sentence
     sentence = without_markup(readable_excerpt(words, most_chars, question)).replace('"', "'")
     title = without_markup(closest.title)
-    return f'The closest I found: "{sentence}"' + (f" ({title})." if title else ".")
+    is_cut = sentence[-1:].isalnum() and closest.snippet.partition(words)[2][:1] == " "
+    end = "…" if is_cut else ""
+    return f'The closest I found: "{sentence}{end}"' + (f" ({title})." if title else ".")
 
 
 @dataclass(frozen=True, slots=True)

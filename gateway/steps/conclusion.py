@@ -53,6 +53,8 @@ _SHARED_WORDS = 2
 CLOSEST_CHARS = 300
 """Characters, at most, of the sentences that come closest."""
 _PASSAGE_CHARS = 1_500
+_LEAST_RELEVANT = 0.05
+"""Probability that a passage answers below which it is not shown as the closest one."""
 
 _SEARCHES = (Stage.TEXT_SEARCH, Stage.IMAGE_SEARCH, Stage.CROP_SEARCH)
 
@@ -177,7 +179,9 @@ def conclude(
     route, entity = context.route, context.entity
 
     def refusal_for(reason: Reason, by: str | None = None) -> Outcome:
-        closest = closest_of(question, context.evidence, reply.quotes)
+        is_irrelevant = reply.quoted and (reply.confidence or 0.0) < _LEAST_RELEVANT
+        quotes = () if is_irrelevant else reply.quotes
+        closest = closest_of(question, context.evidence, quotes)
         if reason is Reason.NEEDS_PHOTO and closest:
             shared = content_stems(question) & content_stems(f"{closest.title} {closest.snippet}")
             closest = closest if len(shared) >= _SHARED_WORDS else None
@@ -233,17 +237,21 @@ def is_quoted(quote: Quote, evidence: Sequence[Evidence]) -> bool:
 
 
 def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quote] = ()) -> Citation | None:
-    """Return the passage that comes closest to an answer, and its sentence or two; None without evidence.
+    """Return the passage that comes closest to an answer, and its sentence or two; None if none is relevant.
 
     They are those around the first of `quotes` (of a refused reply) that stands in the evidence; without one,
     those of the most relevant passage that share most words with the question.
     """
-    if not evidence:
-        return None
     quote = next((each for each in quotes if is_quoted(each, evidence)), None)
-    telling = (each for each in evidence if not each.is_name)
-    source = evidence[quote.index] if quote else next(telling, evidence[0])
-    text, query = (_around(quote.text, source.text), quote.text) if quote else (source.text, question)
+    relevant = [each for each in evidence if not 0 < each.score < _LEAST_RELEVANT]  # 0: it was not ranked
+    if quote:
+        source, query = evidence[quote.index], quote.text
+        text = _around(quote.text, source.text)
+    elif relevant:
+        source, query = next((each for each in relevant if not each.is_name), relevant[0]), question
+        text = source.text if source.kind is CitationKind.PHOTO else _best_line(source.text, question)
+    else:
+        return None
     sentence = readable_excerpt(text, CLOSEST_CHARS, query)
     if not sentence:
         return None
@@ -251,6 +259,12 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     passage = next((each for each in excerpts if sentence in each), sentence)
     shown = {"snippet": in_key_and_value(passage, source), "sentence": in_key_and_value(sentence, source)}
     return cite(source, sentence).model_copy(update=shown)
+
+
+def _best_line(text: str, question: str) -> str:
+    """Return the line that shares most words with the question: a heading stands in a line of its own."""
+    wanted = content_stems(question)
+    return max(text.split("\n"), key=lambda line: (len(wanted & content_stems(line)), bool(line.strip())))
 
 
 def _around(quote: str, text: str) -> str:

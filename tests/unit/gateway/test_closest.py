@@ -46,6 +46,23 @@ async def world(services: FakeServices) -> AsyncIterator[World]:
         yield made
 
 
+def test_irrelevant_passage_is_not_the_closest() -> None:
+    assert closest_of("Thanks!", [page("The Commissioners thanked her.", score=0.02)]) is None
+
+
+def test_heading_is_no_part_of_the_closest_sentence() -> None:
+    closest = closest_in(
+        "Where should it stand?", page("Light and place\nIt should stand in a bright window.")
+    )
+    assert closest.sentence == "It should stand in a bright window."
+
+
+def test_sentence_that_is_cut_ends_in_an_ellipsis() -> None:
+    long = page(f"The dome is {'very ' * 100}tall.")
+    text = in_words(replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest_in("How tall?", long)))
+    assert 'very…" (St Paul' in text
+
+
 def test_closest_is_the_best_passage_with_whole_sentences_of_it() -> None:
     closest = closest_in("How tall is the dome?", page(CATHEDRAL), page("The dome is tall.", score=0.2))
     assert closest.snippet == CATHEDRAL
