@@ -83,7 +83,7 @@ EVENTS: dict[str, tuple[type[BaseModel], str]] = {
 
 REASONS = {
     Reason.ANSWERED: "There is an answer.",
-    Reason.MODEL_UNSURE: "Nothing that was found is clear enough.",
+    Reason.MODEL_UNSURE: "No result is clear enough.",
     Reason.UNSUPPORTED: "An answer was found, but a check did not confirm it.",
     Reason.NO_EVIDENCE: "Nothing relevant was found.",
     Reason.TIMED_OUT: "The deadline passed.",

@@ -179,17 +179,15 @@ class Window:
 class VlmOptions:
     """The limits that the gateway may set.
 
-    `evidence_chars` in all, `piece_chars` of one piece, `history_chars`: what a prompt may hold (about four
+    `evidence_chars` in all, `history_chars`: what a prompt may hold (about four
     characters a token), where `window` has room for it, of which the conversation takes no more than
     `history_share`.
     """
 
     evidence_chars: int = 8_000
-    piece_chars: int = 1_500
     history_turns: int = 4
     history_chars: int = 1_600
     history_share: float = 1 / 8
-    max_queries: int = 4
     window: Window = field(default_factory=Window)
 
     @property

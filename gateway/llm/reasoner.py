@@ -162,9 +162,7 @@ class AnsweringVlm:
             lambda blocks: asking.text_prompt(
                 self.answer_prompt, query, options, limit, thing=thing, evidence=blocks.text
             ),
-            lambda tokens: evidence_blocks(
-                context.evidence, tokens - judge_tokens, most, options.piece_chars
-            ),
+            lambda tokens: evidence_blocks(context.evidence, tokens - judge_tokens, most, asking.PIECE_CHARS),
         )
 
 
@@ -177,7 +175,7 @@ class VlmReasoner(AnsweringVlm):
         """One call for the whole first look."""
         prompt = asking.understand(query, domain, self._options)
         completion = await self._client.complete(prompt, deadline)
-        draft = draft_with_tools(completion, query, self._options, prompt_text("understand").cases)
+        draft = draft_with_tools(completion, query, prompt_text("understand").cases)
         return await with_print(draft, read_photo, deadline)
 
     async def select_entity(

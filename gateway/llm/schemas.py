@@ -1,7 +1,7 @@
 """The schemas of the model's replies, field by field: each is that of a prompt and of its parser.
 
 Fields stand in the order of thought, reason before answer, because a model writes them in this order.
-The JSON schema that is sent (`schema_forms`) requires every field, or those without a default. Reading is
+The JSON schema that is sent (`reply_forms`) requires every field, or those without a default. Reading is
 forgiving, for servers that cannot hold a model to a schema: what is too long is cut, what is missing counts
 as not said. Only the first field must be there, so that another kind of reply is not taken for this one.
 """

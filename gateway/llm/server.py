@@ -277,6 +277,6 @@ def unreachable(reason: str) -> LoreglassError:
 
 
 def _loggable(error: ErrorWire) -> dict[str, str]:
-    """Type, parameter and code; the message may quote the wearer's question."""
+    """Type, parameter and code; the message may quote the user's question."""
     fields = {"type": error.type, "param": error.param, "code": error.code}
     return {f"server_{key}": str(value)[:_MAX_LOGGED] for key, value in fields.items() if value is not None}
