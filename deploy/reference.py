@@ -35,7 +35,7 @@ from contracts.errors import ErrorKind, Problem
 from corpus.settings import CorpusSettings
 from deploy.inventory import APPS
 from deploy.openapi import document
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from services.vlm.settings import ServeSettings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -268,7 +268,7 @@ def settings() -> str:
         "Settings are environment variables. With a wrong value an app does not start, and says why. "
         "Which engines there are: [engines](../engines.md).",
         "## `loreglass serve` and the clients",
-        _settings(PocketSettings),
+        _settings(LiteSettings),
         _settings(ClientSettings),
         _settings(CorpusSettings),
         "## Gateway",

@@ -17,7 +17,7 @@ SAMPLE = Path(__file__).resolve().parents[1] / "samples"
 """Photos, pages and questions for the demo and tests, in a checkout and a wheel; images do not have it."""
 
 
-class PocketSettings(LocalPorts):
+class LiteSettings(LocalPorts):
     """One process: the gateway on `host:port`, every service on a loopback port of its own."""
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")

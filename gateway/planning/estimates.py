@@ -101,7 +101,7 @@ class RecentRatios:
 class Estimates:
     """Live latencies of a node's stages, starting from its table.
 
-    `load`: questions in flight, this one included. `by_model`: False for a stage that the pocket reasoner
+    `load`: questions in flight, this one included. `by_model`: False for a stage that the lite reasoner
     or a rule does where a model could; both are known apart. Metrics read it from a thread of their own.
     """
 
