@@ -40,7 +40,7 @@ Names = Callable[[], "MachineNames"]
 
 @dataclass(frozen=True, slots=True)
 class MachineNames:
-    """How this machine is reached: its host names, and its IPv4 addresses in the local network."""
+    """The host names of this machine and its IPv4 addresses in the local network."""
 
     hosts: tuple[str, ...]
     addresses: tuple[str, ...]

@@ -232,7 +232,7 @@ def _speed(short: Trial, long: Trial, photo: Trial, words: int) -> VlmSpeed:
 
 
 def _refusal(model: str, refusal: RequestRefused) -> str:
-    """Why the model cannot answer the simplest question, and what to do."""
+    """Return why the model cannot answer the simplest question, and what to do."""
     if "chat template" in refusal.complaint.lower():
         return (
             f"{model} has no chat template, so it cannot chat. Serve a model that was made for chat, or "

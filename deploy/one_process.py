@@ -141,7 +141,7 @@ def _operator(
     token: str,
     risk: RiskChoice,
 ) -> Operator:
-    """Within one process the index is read where it is: no service shows all of its index to others."""
+    """Return the operator's routes. They read the index directly: services do not return all of it."""
 
     def store(name: str) -> VectorStore:
         store: VectorStore = services[name].app.state.pool.engine.store

@@ -90,7 +90,7 @@ def _service(name: str, port: int) -> Any:
 
 
 class GatewaySettings(AppSettings):
-    """Where the services are, and the limits of what callers may ask."""
+    """The addresses of the services, and the limits of requests."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_GATEWAY_")
 

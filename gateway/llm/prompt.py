@@ -153,12 +153,12 @@ class Window:
 
     @property
     def question(self) -> int:
-        """Of the question."""
+        """Return the most tokens of the question."""
         return self.context // 8
 
     @property
     def instructions(self) -> int:
-        """Of the wishes of whoever set the conversation up."""
+        """Return the most tokens of the caller's instructions."""
         return self.context // 32
 
     def left(self, prompt: Prompt[Any]) -> int:
@@ -192,5 +192,5 @@ class VlmOptions:
 
     @property
     def history_tokens(self) -> int:
-        """Of the conversation so far."""
+        """Return the most tokens of the conversation so far."""
         return int(self.window.context * self.history_share)

@@ -268,14 +268,14 @@ def _same_thing(name: str, other: str) -> bool:
 
 
 def _proven(plausible: Sequence[tuple[Entity, float]]) -> Entity | None:
-    """A candidate that stands against the model's word: printed in the photo, or all but certain."""
+    """Return the best candidate that overrules the model: printed in the photo, or almost certain."""
     proven = [(e, share) for e, share in plausible if share >= _AGREES or e.probability >= OVERRULES_MODEL]
     best = max(proven, key=lambda pair: (pair[1], pair[0].probability), default=None)
     return best[0] if best is not None else None
 
 
 def _standing(pair: tuple[Entity, float], draft: Draft) -> tuple[float, float]:
-    """Print first, then image search; among near equals the one that is of the kind asked about."""
+    """Return a sort key: print, then image search; of near equals, the kind that the question names first."""
     entity, share = pair
     described = " ".join([entity.name, *(value for _, value in entity.attributes)])
     of_kind = bool(content_stems(draft.object_label or "") & content_stems(described))

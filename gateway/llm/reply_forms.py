@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 
 SCHEMA, LINES = "json_schema", "words"
-"""How metrics and experiments name the two forms."""
+"""The names of the two forms in metrics and experiments."""
 
 _DECODER = json.JSONDecoder(strict=False)  # grammars let control characters into strings
 _SPACE = re.compile(r"\s*")
@@ -244,7 +244,7 @@ def _value(text: str, start: int, end: int) -> tuple[Any, tuple[int, int]]:
 
 
 def _plain(text: str) -> str:
-    """Without emphasis, and without quotes that stand around all of it."""
+    """Return the text without emphasis and without quotes around all of it."""
     text = text.strip().strip("*`").strip()
     if len(text) < 2 or text[0] != text[-1] or text[0] not in "\"'":
         return text

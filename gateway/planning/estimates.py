@@ -33,7 +33,7 @@ LEVELS = 5
 _LEAST_MS = 0.1
 _LEAST_RATIO, _MOST_RATIO = 1e-5, 1e4
 _FRESH_S = 0.5
-"""How long an estimate with `_WELL_KNOWN` observations is cached."""
+"""Cache time of an estimate with `_WELL_KNOWN` observations."""
 _WELL_KNOWN = 32
 _PRIOR_POINTS = 16
 

@@ -1,4 +1,4 @@
-"""How long each stage may take, and what it must leave for those after it.
+"""The time limit of each stage, and the time that it reserves for later stages.
 
 Stage timeout = min(cap, remaining - reserve), with no more than half of what is left in reserve; a caller who
 allows more than `USUAL_DEADLINE_MS` allows each stage more in proportion. Services' figures fit the engines

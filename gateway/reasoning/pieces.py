@@ -13,7 +13,7 @@ LEAST_CUT = 80
 
 
 HEADING_CHARS = 170
-"""What a piece's heading in a prompt takes at most, with its delimiters and a title of 100 characters."""
+"""The most characters of a piece's heading in a prompt, with delimiters and a title of 100 characters."""
 
 _READ = 16
 

@@ -249,7 +249,7 @@ def openai_error(error: LoreglassError) -> dict[str, Any]:
 @wrong_addresses.api_route("/{before:path}chat/completions", methods=_BOTH)
 @wrong_addresses.api_route("/{before:path}chat/completions/", methods=_BOTH)
 async def chat_elsewhere(request: Request) -> Response:
-    """A base address without `/v1`, or with more than that."""
+    """Reply to a base address without `/v1`, or with a further path."""
     return openai_refusal(NotFound(f"{_BASE}: chat is at /v1/chat/completions."), request.state.trace_id)
 
 

@@ -44,7 +44,7 @@ _PLACEMENT = (
 
 
 class Guards:
-    """Makes them, with their metrics in `registry` and slots on the cards of the placement plan."""
+    """Creates guards, with their metrics in `registry` and slots on the cards of the placement plan."""
 
     def __init__(self, registry: CollectorRegistry, cards: Cards | None) -> None:
         self.registry = registry

@@ -100,7 +100,7 @@ async def answer_from_search(reasoner: VlmBaselines, query: Query, results: Find
 
 
 IMAGE_CONTEXT_TOKENS, WEB_CONTEXT_TOKENS = 2_000, 8_000
-"""What the straightforward solutions read of image search and of web search (appendix C.1)."""
+"""Tokens of image search and of web search in the prompts of the straightforward solutions (appendix C.1)."""
 
 _TASK_1 = StageGraph(
     "crag-mm-task-1",
@@ -146,7 +146,7 @@ class CragMmPipeline:
 
     @property
     def stage_graph(self) -> StageGraph:
-        """The task's own."""
+        """Return the task's graph."""
         return CRAG_MM[self.task]
 
     async def answer(self, query: Query, run: Run) -> Outcome:

@@ -190,7 +190,7 @@ class QueryRewrite(Structured):
 
 
 def _named(texts: Sequence[str], entity: Entity | None) -> tuple[str, ...]:
-    """Clean searches with the name in every open place."""
+    """Return clean searches with the name in every slot."""
     name = entity.name if entity is not None else None
     filled = [
         text.replace(ENTITY_SLOT, name or "")

@@ -32,7 +32,7 @@ from gateway.steps.photo import begin_image_search, fuse
 from gateway.thresholds import Thresholds
 
 IMAGE_CHARS, LIST_CHARS, PAGES_CHARS = 6_000, 20_000, 6_000
-"""What of the nearest images' texts, of the list to rank and of the ranked results the model reads."""
+"""Characters in a prompt: of the nearest images' texts, the list to rank and the ranked results."""
 NEAR_IMAGES, SAMPLES, CHUNKS, LIST_LENGTH = 10, 3, 30, 10
 """The paper's counts: section 4.1, figure 3."""
 
@@ -89,7 +89,7 @@ class ThreeStepPipeline:
             return await answer_unchecked(answer, query, context, tokens, run)
 
     async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
-        """Steps 1 and 2."""
+        """Run steps 1 and 2."""
         if "text-search" in self.missing:
             return ()
         search, results = await self._search(await self._sample(query, run), run)
