@@ -169,7 +169,7 @@ class PlacementFile(_Entry):
     """The whole file. `latencies`: a packaged table of the gateway. `voice`: by role, `stt` and `tts`."""
 
     node: Node
-    latencies: Literal["l40s", "pocket"] = "l40s"
+    latencies: Literal["l40s", "lite", "pocket"] = "l40s"
     vlm: Vlm
     services: dict[str, Service]
     voice: dict[str, Voice] = {}

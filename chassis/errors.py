@@ -165,6 +165,10 @@ class DependencyUnavailable(
     """Something this service needs does not answer."""
 
 
+UNAVAILABLE = (DeadlineExceeded, Overloaded, DependencyUnavailable)
+"""The errors of a model or service that is slow, busy or unreachable."""
+
+
 class NotReady(LoreglassError, status=503, title="Not ready yet"):
     """The service is up but cannot work yet."""
 

@@ -28,7 +28,7 @@ from loreglass_client import AsyncLoreglass, LoreglassError, Retries
 log = structlog.get_logger()
 
 DONT_KNOW = "I don't know"
-"""What the kit counts as missing; it also stops at an answer that is empty."""
+"""The reply that the kit counts as missing. The kit stops at an empty answer."""
 
 _LARGEST_BATCH = 16
 _SECONDS_A_QUERY = 10.0
@@ -42,7 +42,7 @@ History = Sequence[Mapping[str, Any]]
 
 
 class LoreglassAgent:
-    """What the kit calls: a batch size, and answers to a batch. Never raises over a question.
+    """The agent of the kit: a batch size, and answers to a batch. A failed question never raises.
 
     One string for each query, in order; "I don't know" where the gateway has no answer within ten seconds.
     """
@@ -52,7 +52,7 @@ class LoreglassAgent:
         self._settings = settings or AgentSettings()
 
     def get_batch_size(self) -> int:
-        """How many questions the kit hands over at once."""
+        """Return the number of questions in a batch."""
         return min(max(self._settings.agent_concurrency, 1), _LARGEST_BATCH)
 
     def batch_generate_response(

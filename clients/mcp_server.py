@@ -26,7 +26,7 @@ _INSTRUCTIONS = (
 
 
 class Source(BaseModel):
-    """Where a part of an answer is from."""
+    """The source of a part of an answer."""
 
     title: str
     url: str
@@ -131,7 +131,7 @@ def _photo(path: str | None, encoded: str | None) -> bytes | None:
 
 
 def _read(file: Path) -> bytes:
-    """A model chose the path: nothing but photos is sent anywhere."""
+    """Return the photo's bytes. A model chose the path, so only photos are sent."""
     if not is_photo_file(file) or not file.is_file():
         raise ToolError("image_path: there is no photo with this path.")
     try:

@@ -1,1 +1,1 @@
-"""How the platform is put together and run."""
+"""Assemble and run the platform."""

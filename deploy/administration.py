@@ -32,7 +32,7 @@ from gateway.wiring import Gateway
 _FILE = "risk"
 MOST_KEYS = 1_000
 _BLOCK = re.compile(r"^(?=[ \t]*\[)", re.MULTILINE)
-"""Where a table of the file begins."""
+"""The start of a table in the file."""
 _CHANGING = threading.Lock()
 
 

@@ -1,4 +1,4 @@
-"""The `loreglass` command: what asks the platform, what measures it, and what reckons how it fits."""
+"""The `loreglass` command: ask the platform, measure it, and plan its capacity."""
 
 import sys
 from pathlib import Path

@@ -18,7 +18,7 @@ from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform, started_platform
 from deploy.photographs import PAGES, Question, Talk, write_photographs
-from deploy.settings import VAR, PocketSettings
+from deploy.settings import VAR, LiteSettings
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 from loreglass_client.errors import DeadlineExceeded, NotReady, Overloaded
 
@@ -45,7 +45,7 @@ def main() -> None:
     configure_logging("warning")
     shutil.rmtree(INDEX, ignore_errors=True)
     photos, talks = write_photographs(INDEX / "photographs")
-    settings = PocketSettings(port=0, service_port=0, data_dir=INDEX)
+    settings = LiteSettings(port=0, service_port=0, data_dir=INDEX)
     with started_platform(settings) as running:
         _index(running, photos, console)
         try:

@@ -25,7 +25,7 @@ from contracts.errors import Problem
 from contracts.operations import Health, Info
 from deploy.inventory import APPS, App
 from deploy.model_server import abilities_sentence, find_model
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from gateway.settings import GatewaySettings
 
 _WITHIN_S = 8.0
@@ -195,7 +195,7 @@ def damaged_weights(folder: Path = WEIGHTS) -> Iterator[str]:
 
 def main(model_url: str | None = None, model_name: str = "") -> bool:
     """Ask and print; return whether all is well. Raises `CannotStart` for settings that are wrong."""
-    settings = from_environment(PocketSettings, **({"model": model_url} if model_url else {}))
+    settings = from_environment(LiteSettings, **({"model": model_url} if model_url else {}))
     console, url, key = Console(), settings.model, settings.model_key.get_secret_value()
 
     async def run() -> list[Part]:

@@ -20,7 +20,7 @@ from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.one_process import started_platform
-from deploy.settings import PocketSettings, loreglass_variables
+from deploy.settings import LiteSettings, loreglass_variables
 from evaluation.commands.report import show_run, write_report
 from evaluation.commands.run import read_dataset, stops_politely
 from evaluation.data.model import Dataset
@@ -67,7 +67,7 @@ def main(
     facts: dict[str, object] = {"limit": most, "seed": drawn, "squad": choice.model_dump(mode="json")}
     run = folder / "runs" / hashlib.sha256(dataset.fingerprint.encode()).hexdigest()[:8]
     with (
-        started_platform(PocketSettings(port=0, service_port=0, data_dir=folder / "index")) as started,
+        started_platform(LiteSettings(port=0, service_port=0, data_dir=folder / "index")) as started,
         stops_politely(),
     ):
         pages = write_pages(dataset.texts, folder)

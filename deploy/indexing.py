@@ -156,14 +156,14 @@ class Indexing:
 
     @property
     def job(self) -> Job:
-        """The one that runs or ran last. Raises `NotFound`."""
+        """Return the job that runs or ran last. Raises `NotFound`."""
         if self._job is None:
             raise NotFound("Nothing was indexed here since the start.")
         return self._job
 
     @contextmanager
     def changing_uploads(self) -> Iterator[None]:
-        """While no job runs; none begins within: what a job has not read must not go with what it has.
+        """Hold off jobs during the body, so that no job reads the uploads while they change.
 
         Raises `CollectionConflict`.
         """
@@ -176,7 +176,7 @@ class Indexing:
 
     @contextmanager
     def changing_index(self) -> Iterator[None]:
-        """While nothing else changes an index, or one change would be lost. Raises `CollectionConflict`."""
+        """Hold off other changes of an index during the body. Raises `CollectionConflict`."""
         self._require_idle()
         if self._changes:
             raise CollectionConflict("Something else is being changed; try again.", retry_after_s=1)
@@ -199,7 +199,7 @@ class Indexing:
             raise CollectionConflict("Something is being indexed; wait until it is done.", retry_after_s=5)
 
     def stop(self) -> None:
-        """Break off; what was uploaded stays."""
+        """Stop the job. Uploaded files stay."""
         if self._job is not None:
             self._job.scope.cancel()
 

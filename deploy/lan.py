@@ -24,7 +24,7 @@ from chassis.http.serving import listen
 from chassis.http.tls import TlsListener, server_context
 from chassis.startup import WrongSettings
 from deploy.invitations import Invitations
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from gateway.settings import GatewaySettings
 
 _EVERYWHERE = "0.0.0.0"
@@ -40,7 +40,7 @@ Names = Callable[[], "MachineNames"]
 
 @dataclass(frozen=True, slots=True)
 class MachineNames:
-    """How this machine is reached: its host names, and its IPv4 addresses in the local network."""
+    """The host names of this machine and its IPv4 addresses in the local network."""
 
     hosts: tuple[str, ...]
     addresses: tuple[str, ...]
@@ -157,7 +157,7 @@ class Lan:
     keys_file: Path
 
     @classmethod
-    def open(cls, settings: PocketSettings, keys_file: Path | None) -> "Lan":
+    def open(cls, settings: LiteSettings, keys_file: Path | None) -> "Lan":
         """Make what is missing and listen. `keys_file`: the operator's own.
 
         Raises `OSError` for a taken port, `WrongSettings` if a file cannot be made.

@@ -28,7 +28,7 @@ from gateway.llm.server import (
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, load_latencies
-from gateway.planning.plan import Plan
+from gateway.planning.plan import CHARS_A_TOKEN, Plan
 from gateway.planning.planner import Planner
 from gateway.planning.stages import deadline_advice
 from gateway.settings import GatewaySettings
@@ -49,7 +49,6 @@ _WORDS = (
     "rain ring river road rock roof room rose salt sand sea ship shoe snow stone street sun table tree wall"
 )
 _MOST_REASON = 200
-_CHARS_A_TOKEN = 4
 _PHOTO_SIDE = 1_024
 _CONTEXT_NEEDED, _CONTEXT_OF_TEXT = 4_500, 2_000
 """Tokens of a question with a photo, and without: instructions, 3,000 characters of evidence, the reply."""
@@ -224,7 +223,7 @@ def _speed(short: Trial, long: Trial, photo: Trial, words: int) -> VlmSpeed:
     if short.reply.usage and long.reply.usage:
         read = max(words // 2, long.reply.usage.prompt_tokens - short.reply.usage.prompt_tokens)
     usage, text = short.reply.usage, short.reply.text
-    tokens = usage.completion_tokens if usage else len(text) / _CHARS_A_TOKEN
+    tokens = usage.completion_tokens if usage else len(text) / CHARS_A_TOKEN
     return VlmSpeed(
         vision_ms=1000 * photo.first_token_s,
         prefill_ms_per_1k=max(0.0, 1e6 * (long.first_token_s - short.first_token_s) / read),
@@ -233,7 +232,7 @@ def _speed(short: Trial, long: Trial, photo: Trial, words: int) -> VlmSpeed:
 
 
 def _refusal(model: str, refusal: RequestRefused) -> str:
-    """Why the model cannot answer the simplest question, and what to do."""
+    """Return why the model cannot answer the simplest question, and what to do."""
     if "chat template" in refusal.complaint.lower():
         return (
             f"{model} has no chat template, so it cannot chat. Serve a model that was made for chat, or "

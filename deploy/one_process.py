@@ -34,7 +34,7 @@ from deploy.invitations import invitations_router
 from deploy.model_server import ModelServer, find_model
 from deploy.models import engine_settings
 from deploy.operator import Operator, operator_router
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.llm.capabilities import Abilities
@@ -71,7 +71,7 @@ class Platform:
 
 
 @asynccontextmanager
-async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
+async def platform(settings: LiteSettings) -> AsyncIterator[Platform]:
     """Run all services and the gateway; they are up when this yields.
 
     Raises `OSError` on a taken port, and `CannotStart` where settings or an engine will not do.
@@ -118,7 +118,7 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
 
 
 @contextmanager
-def started_platform(settings: PocketSettings) -> Iterator[Platform]:
+def started_platform(settings: LiteSettings) -> Iterator[Platform]:
     """Run the platform in a thread of its own until the context ends."""
     with (
         start_blocking_portal(backend_options={"use_uvloop": True}) as portal,
@@ -136,13 +136,13 @@ def _access() -> ServiceAccess:
 
 
 def _operator(
-    settings: PocketSettings,
+    settings: LiteSettings,
     services: Mapping[str, BoundApp],
     group: TaskGroup,
     token: str,
     risk: RiskChoice,
 ) -> Operator:
-    """Within one process the index is read where it is: no service shows all of its index to others."""
+    """Return the operator's routes. They read the index directly: services do not return all of it."""
 
     def store(name: str) -> VectorStore:
         store: VectorStore = services[name].app.state.pool.engine.store
@@ -160,7 +160,7 @@ def _operator(
     )
 
 
-def _open_lan(settings: PocketSettings, gateway: GatewaySettings) -> "Lan":
+def _open_lan(settings: LiteSettings, gateway: GatewaySettings) -> "Lan":
     from deploy.lan import Lan  # its libraries take 22 MB, which most do not need
 
     return Lan.open(settings, gateway.keys)
@@ -174,7 +174,7 @@ def gateway_settings_for(host: str, lan: bool = False) -> GatewaySettings:
     return settings.model_copy(update={"experiments": True})
 
 
-def with_model(model: ModelServer, gateway: GatewaySettings, settings: PocketSettings) -> GatewaySettings:
+def with_model(model: ModelServer, gateway: GatewaySettings, settings: LiteSettings) -> GatewaySettings:
     """The gateway's settings with the model behind them; what the operator has set stays."""
     update = {
         "reasoning": Reasoning.VLM,
@@ -196,7 +196,7 @@ def _say(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def _bind_services(settings: PocketSettings, access: ServiceAccess) -> dict[str, BoundApp]:
+def _bind_services(settings: LiteSettings, access: ServiceAccess) -> dict[str, BoundApp]:
     """Each service on the next port, in the order of the default ports."""
     apps, larger = {}, engine_settings(settings.models) if settings.models else {}
     for app in APPS[1:]:
@@ -224,9 +224,9 @@ def _web_settings(web: str, key: SecretStr) -> TextSearchSettings:
 
 
 def main(**options: object) -> None:
-    """Serve until told to stop. `options`: settings of `PocketSettings` instead of the environment's."""
+    """Serve until told to stop. `options`: settings of `LiteSettings` instead of the environment's."""
     try:
-        settings = from_environment(PocketSettings, **options)
+        settings = from_environment(LiteSettings, **options)
     except CannotStart as error:
         sys.exit(str(error))
     # In a terminal a line for each request would scroll the address and the QR code away.

@@ -35,7 +35,7 @@ from contracts.errors import ErrorKind, Problem
 from corpus.settings import CorpusSettings
 from deploy.inventory import APPS
 from deploy.openapi import document
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from services.vlm.settings import ServeSettings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,7 +83,7 @@ EVENTS: dict[str, tuple[type[BaseModel], str]] = {
 
 REASONS = {
     Reason.ANSWERED: "There is an answer.",
-    Reason.MODEL_UNSURE: "Nothing that was found is clear enough for the language model.",
+    Reason.MODEL_UNSURE: "No result is clear enough for the language model.",
     Reason.UNSUPPORTED: "An answer was found, but a check did not confirm it.",
     Reason.NO_EVIDENCE: "Nothing relevant was found.",
     Reason.TIMED_OUT: "The deadline passed.",
@@ -269,7 +269,7 @@ def settings() -> str:
         "Settings are environment variables. With a wrong value an app does not start, and says why. "
         "Which engines there are: [engines](../engines.md).",
         "## `loreglass serve` and the clients",
-        _settings(PocketSettings),
+        _settings(LiteSettings),
         _settings(ClientSettings),
         _settings(CorpusSettings),
         "## Gateway",

@@ -12,12 +12,12 @@ from gateway.settings import HttpAddress
 
 _IN_A_CHECKOUT = (Path(__file__).parents[1] / "pyproject.toml").is_file()
 VAR = Path("var") if _IN_A_CHECKOUT else user_data_path("loreglass")
-"""Where data is kept: beside the checkout, or, where a wheel is installed, with the user's other data."""
+"""The data folder: beside the checkout; if a wheel is installed, in the user's data folder."""
 SAMPLE = Path(__file__).resolve().parents[1] / "samples"
 """Photos, pages and questions for the demo and tests, in a checkout and a wheel; images do not have it."""
 
 
-class PocketSettings(LocalPorts):
+class LiteSettings(LocalPorts):
     """One process: the gateway on `host:port`, every service on a loopback port of its own."""
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")

@@ -85,7 +85,7 @@ class Uploads:
         return [each.relative_to(root).as_posix() for root in roots for each in _files(root)]
 
     def clear(self, *folders: Path) -> None:
-        """Forget what waits, or what waits in these of its two folders."""
+        """Delete waiting files, of all folders or of the given ones."""
         with self._writing:
             for folder in folders or (self.photos, self.pages):
                 if folder.exists():
@@ -95,7 +95,7 @@ class Uploads:
         return [*_files(self.photos), *_files(self.pages)]
 
     def _place(self, name: str) -> tuple[Path, PurePosixPath]:
-        """In which folder, and as what, a file is kept."""
+        """Return the folder of a file, and the name under which it is kept."""
         parts = [each for each in name.replace("\\", "/").split("/") if each]
         if parts and _DRIVE.fullmatch(parts[0]):
             parts = parts[-1:]

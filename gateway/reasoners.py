@@ -140,7 +140,7 @@ def _clients(settings: GatewaySettings, http: HttpClient, guards: Guards) -> "di
 
     def client(name: str, url: str, model: str, key: SecretStr, sequences: int) -> VlmClient:
         endpoint = Endpoint(url, model, key.get_secret_value(), context=settings.vlm_context)
-        return VlmClient(http, endpoint, partial(metrics.observe, name), guards.fixed(name, sequences))
+        return VlmClient(http, endpoint, partial(metrics.observe, name), guards.guard(name, sequences))
 
     first = client("vlm", settings.vlm_url, settings.vlm_model, settings.vlm_key, settings.vlm_sequences)
     return {"vlm": first} | {

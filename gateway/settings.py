@@ -90,7 +90,7 @@ def _service(name: str, port: int) -> Any:
 
 
 class GatewaySettings(AppSettings):
-    """Where the services are, and the limits of what callers may ask."""
+    """The addresses of the services, and the limits of requests."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_GATEWAY_")
 
@@ -248,7 +248,7 @@ class GatewaySettings(AppSettings):
     )
 
     latencies: str = Field(
-        default="pocket", description="Expected latencies to start from: `pocket`, `l40s` or a file."
+        default="lite", description="Expected latencies to start from: `lite`, `l40s` or a file."
     )
     placement: Annotated[PlacementPlan | None, NoDecode] = Field(
         default=None, description="Placement of the models as JSON; `loreglass plan` writes it."

@@ -144,7 +144,7 @@ class Query:
 
 
 class Priority(StrEnum):
-    """Which questions are let in first: a person waits, a program asks, or the work may take its time."""
+    """The order of admission: a person waits, a program asks, or the work is not urgent."""
 
     INTERACTIVE = "interactive"
     STANDARD = "standard"

@@ -36,7 +36,7 @@ AllowanceOf = Callable[[str], Allowance]
 
 
 def unlimited(_tenant: str) -> Allowance:
-    """Allow every tenant all that there is."""
+    """Return no limit for a tenant."""
     return Allowance()
 
 
@@ -141,7 +141,7 @@ class Entries(Generic[Value]):
 
     @property
     def usage(self) -> Allowance:
-        """The entries and bytes that there are."""
+        """Return the number of entries and bytes."""
         return Allowance(len(self._entries), self._sizes.total())
 
     def get(self, key: str) -> Value | None:

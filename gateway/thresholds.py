@@ -69,7 +69,7 @@ class Thresholds:
         return self.tau_coarse * self.tau_fine
 
     def with_overrides(self, values: Mapping[str, float]) -> "Thresholds":
-        """These with some others. Raises `ValueError`, which names the first that is wrong."""
+        """Return a copy with other values. Raises `ValueError`, which names the first invalid one."""
         values_in_force = asdict(self)
         for name in values:
             if name not in values_in_force or name == VERSION:

@@ -31,7 +31,7 @@ _OK, _BUSY = 200, (429, 503)
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often a call is retried (`most`) after a failed connection, or a reply with `Retry-After`.
+    """The retries of a call, `most` at most, after a failed connection or a reply with `Retry-After`.
 
     The pause is `Retry-After`, or a random part of `first_s`, doubled each time up to `longest_s`; never
     beyond the deadline. `chance`: returns a number in 0..1.

@@ -35,7 +35,7 @@ _OURS = "loreglass"
 
 
 class Options(TypedDict, total=False):
-    """How to ask. `audio`: the question as sound, instead of words. `session_id`: continue a conversation.
+    """Options of a question. `audio`: the question as sound. `session_id`: continue a conversation.
     `deadline_ms`: how long to wait, retries included; the reply may take 5 s more to arrive. `pipeline`: one
     of `pipelines`. `idempotency_key`: questions with the same key are answered once; by default each call
     makes a key of its own. `memory`: consent to remember what is seen, and to answer from it: `id`, and

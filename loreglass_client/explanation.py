@@ -1,4 +1,4 @@
-"""How an answer came about: for those who measure a platform of their own."""
+"""Explanations of answers, for measurements of your own platform."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -39,7 +39,7 @@ class Note(Body):
 
 
 class SearchResult(Body):
-    """What a search brought. `title`: the page's or, for image search, the thing's name; `text`: a page's."""
+    """A search result. `title`: the page's title or, for image search, the thing's name; `text`: a page's."""
 
     stage: str
     title: str
@@ -76,7 +76,7 @@ class ModelCall(Body):
 
 
 class Explanation(Body):
-    """How an answer was decided; never stored.
+    """The explanation of an answer; never stored.
 
     `signals`, if they were measured: `draft_confidence` and other `draft_…` (features of the draft),
     `p_direct`, `p_verify` (P(the draft is right) if the photo suffices, and anyway: search router),

@@ -25,7 +25,7 @@ class Word(StrEnum):
 
 
 class Reason(Word):
-    """Why the answer is what it is."""
+    """The reason of the reply."""
 
     ANSWERED = "answered"
     MODEL_UNSURE = "model_unsure"
@@ -51,7 +51,7 @@ class Route(Word):
 
 
 class Verification(Word):
-    """Whether the answer was checked against its sources: the pipeline or route has no such check (`none`),
+    """The check of the answer against its sources: the pipeline or route has no such check (`none`),
     it was (`verified`), or what checks could not be had (`unverified`).
     """
 
@@ -61,7 +61,7 @@ class Verification(Word):
 
 
 class CitationKind(Word):
-    """Where a snippet comes from: the photo itself, the index of images or of pages, the open web, or the
+    """The source of a snippet: the photo itself, the index of images or of pages, the open web, or the
     asker's memory of what was seen before.
     """
 
@@ -73,7 +73,7 @@ class CitationKind(Word):
 
 
 class LookedAtKind(Word):
-    """Why a region of the photo was looked at: it was searched by itself, or text was read there."""
+    """The use of a region of the photo: it was searched as an image, or its text was read."""
 
     CROP = "crop"
     TEXT = "text"

@@ -48,7 +48,7 @@ class Conflict(Body):
 
 
 class ModelUsage(Body):
-    """What the vision-language model did for an answer."""
+    """The model's requests and tokens for an answer."""
 
     calls: int = Field(default=0, description="Calls of the model.")
     prompt_tokens: int = Field(default=0, description="Tokens that it read.")

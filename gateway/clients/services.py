@@ -62,7 +62,7 @@ SEARCHES = ("image_search", "text_search")
 
 _ASK_INFO_MS, _INFO_FRESH_S = 250.0, 60.0
 _SILENCE_S = 5.0
-"""How long a service whose `/info` does not say what it takes is not asked again."""
+"""Time until `/info` is requested again if it does not say what the service accepts."""
 _TEXT_CHARS = 2_000
 """The contract's limit of a text to search pictures by."""
 

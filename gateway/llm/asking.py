@@ -126,6 +126,8 @@ def earlier_call(prompt: Prompt[str], reply: str) -> Earlier:
 
 JUDGE, REASONED_JUDGE = "judge", "qa_dragon/judge_with_reason"
 UNDERSTAND_TOKENS, ANSWER_TOKENS, REWRITE_TOKENS = 256, 96, 64
+PIECE_CHARS = 1_500
+"""The most characters of one piece of evidence."""
 JUDGE_TOKENS = {JUDGE: 4, REASONED_JUDGE: 96}
 """The longest replies: a stage's time is mostly its reply's length."""
 

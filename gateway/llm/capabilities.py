@@ -19,14 +19,14 @@ from gateway.llm.reply_forms import LINES, SCHEMA
 log = structlog.get_logger()
 
 TEXT_ONLY = "reads text; does not see photos"
-"""How the start, `/health/ready`, `/info`, the doctor and the page name a model without photos."""
+"""The note on a model without photos: at start, in `/health/ready`, `/info`, the doctor and the page."""
 TEXT_ONLY_NOTE = f"{TEXT_ONLY}: photos are answered by what the services read and recognise"
 _THINKING_TOKENS = 1_024
 _THINKING_SHARE = 8  # of a small context, no more than this part is for thoughts
 
 
 class Thinking(StrEnum):
-    """Whether the model writes thoughts before its reply."""
+    """The thoughts that a model writes before its reply: none, switched off, or on."""
 
     NONE = "none"
     SWITCHED_OFF = "switched off"
@@ -212,7 +212,7 @@ class Liveness:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """A call that is under way."""
+        """Note a call in progress."""
         self._in_flight += 1
         try:
             yield
@@ -224,10 +224,10 @@ class Liveness:
         self._answered_at = self._clock()
 
     def doubt(self) -> None:
-        """A call failed, perhaps for its own sake: a check tells more."""
+        """Note that a call failed. The cause may be the call itself, so a check follows."""
         self._answered_at = -math.inf
 
     def failed(self) -> None:
-        """The server is away, or a check got no reply."""
+        """Note that the server is unreachable, or that a check got no reply."""
         self.failing = True
         self.doubt()

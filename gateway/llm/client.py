@@ -260,7 +260,7 @@ class VlmClient:
             raise unreachable(type(error).__name__) from error
 
     def _reset(self) -> None:
-        """The server is away; another version, with another model, may come back."""
+        """Forget what is known of a server that is unreachable: it may return with another model."""
         self.features.reset()
         self.account.reset()
 

@@ -1,4 +1,4 @@
-"""Replies: put together while they arrive, then parsed, with the probability of each token."""
+"""Replies: assembled while they arrive, then parsed, with the probability of each token."""
 
 import re
 import time
@@ -23,7 +23,7 @@ Span = tuple[int, int]
 
 _UNDECODED = "\ufffd".encode()  # what several servers write for a token that is part of a character
 _BEYOND_END = re.compile(rb"\s*(?:<[^<>\s]{1,32}>\s*)*")
-"""What the last token may spell behind the text: servers trim white space and leave out end marks."""
+"""Characters of the last token after the text: servers trim white space and leave out end marks."""
 _CHARACTER_BYTES = 4
 _MOST_UNDECODED = 64  # bytes in a row
 
@@ -275,7 +275,7 @@ def _add(assembly: Assembly[Any], event: str, model: str) -> None:
 
 
 async def _receive_epilogue(stream: AsyncIterator[str], assembly: Assembly[Any]) -> None:
-    """The finish reason and the usage may follow the reply, but are not worth much waiting."""
+    """Wait briefly for the finish reason and the usage, which may follow the reply."""
     with anyio.move_on_after(_EPILOGUE_S):
         try:
             async for event in stream:

@@ -138,7 +138,7 @@ def pieces_in(text: str) -> dict[int, str]:
 
 
 def _cut(text: str, chars: int, tokens: int) -> str:
-    """Whole sentences of it, harmless, within both."""
+    """Return whole sentences of the text, made harmless, within both limits."""
     plain = harmless(whole_sentences(text, chars)).strip()
     fits = len(within_tokens(plain, tokens))
     return plain if fits == len(plain) else whole_sentences(plain, fits)

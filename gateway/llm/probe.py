@@ -1,4 +1,4 @@
-"""Finds out what a model's server can do: a list of its models and a short call or two, beside all questions.
+"""Probe the abilities of a model's server: list its models and send a short call or two.
 
 A server may take a part of a request and ignore it: vLLM 0.10.2 answers 200 to a schema and drops it if a
 model runs on its V0 engine (`LLMEngine._build_logits_processors`). So the prompt asks in words for one thing

@@ -153,12 +153,12 @@ class Window:
 
     @property
     def question(self) -> int:
-        """Of the question."""
+        """Return the most tokens of the question."""
         return self.context // 8
 
     @property
     def instructions(self) -> int:
-        """Of the wishes of whoever set the conversation up."""
+        """Return the most tokens of the caller's instructions."""
         return self.context // 32
 
     def left(self, prompt: Prompt[Any]) -> int:
@@ -179,20 +179,18 @@ class Window:
 class VlmOptions:
     """The limits that the gateway may set.
 
-    `evidence_chars` in all, `piece_chars` of one piece, `history_chars`: what a prompt may hold (about four
+    `evidence_chars` in all, `history_chars`: what a prompt may hold (about four
     characters a token), where `window` has room for it, of which the conversation takes no more than
     `history_share`.
     """
 
     evidence_chars: int = 8_000
-    piece_chars: int = 1_500
     history_turns: int = 4
     history_chars: int = 1_600
     history_share: float = 1 / 8
-    max_queries: int = 4
     window: Window = field(default_factory=Window)
 
     @property
     def history_tokens(self) -> int:
-        """Of the conversation so far."""
+        """Return the most tokens of the conversation so far."""
         return int(self.window.context * self.history_share)

@@ -10,8 +10,8 @@ from typing import Any
 
 from contracts.answer import Reason
 from gateway.llm.completion import Completion
-from gateway.llm.prompt import Case, VlmOptions
-from gateway.llm.reply_forms import read_object
+from gateway.llm.prompt import Case
+from gateway.llm.reply_forms import read_object, thoughts_end
 from gateway.llm.schemas import Answerability, ChainOfThought, Form, Understanding
 from gateway.reasoning.pieces import one_line, without_markup
 from gateway.reasoning.refusals import spoken_answer
@@ -159,9 +159,7 @@ def no_answer(context: Context) -> Reply:
     return Reply(None, 0.0, reason=reason)
 
 
-def draft_with_tools(
-    completion: Completion[Understanding], query: Query, options: VlmOptions, cases: Iterable[Case]
-) -> Draft:
+def draft_with_tools(completion: Completion[Understanding], query: Query, cases: Iterable[Case]) -> Draft:
     """Return the draft with its tools. A question that is not self-contained is always looked up."""
     value, draft = whole(completion), draft_of(completion, query, cases)
     tools = set[Tool]()
@@ -169,7 +167,7 @@ def draft_with_tools(
         tools.add(Tool.IMAGE_SEARCH)
     if value.text_search or not draft.self_contained:
         tools.add(Tool.TEXT_SEARCH)
-    return replace(draft, tools=frozenset(tools), sub_queries=queries(value.text_search, options.max_queries))
+    return replace(draft, tools=frozenset(tools), sub_queries=queries(value.text_search))
 
 
 def draft_of(completion: Completion[Any], query: Query, cases: Iterable[Case]) -> Draft:
@@ -203,6 +201,7 @@ LABEL_WORDS = 3
 MARKED_LABEL_WORDS = LABEL_WORDS + 1
 """A label with the word that tells it from its like ("red sports car")."""
 QUERY_CHARS = 200
+MAX_QUERIES = 4
 
 _SLOT = re.compile(r"[{\[<]+\s*(?:the\s+)?entity(?:[ _]name)?\s*[}\]>]+", re.IGNORECASE)
 _MARK_AT_START = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
@@ -218,8 +217,8 @@ def whole_words(text: str, most_chars: int) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Return what comes after the thoughts of a model that thinks aloud; nothing if they never ended."""
-    return text.rpartition("</think>")[2].partition("<think>")[0].strip()
+    """Return the text after a model's thoughts; empty if they do not end."""
+    return text[thoughts_end(text) :].partition("<think>")[0].strip()
 
 
 def label(text: str | None, most_words: int = LABEL_WORDS) -> str | None:
@@ -268,7 +267,7 @@ def search_phrase(text: str) -> str:
     return whole_words(one_line(ENTITY_SLOT.join(pieces)), QUERY_CHARS)
 
 
-def queries(texts: Iterable[str], most: int) -> tuple[str, ...]:
+def queries(texts: Iterable[str], most: int = MAX_QUERIES) -> tuple[str, ...]:
     """Searches, each once, in order; those that ask nothing are dropped."""
     phrases = (search_phrase(text) for text in texts)
     searches = (text for text in phrases if squeeze(text.replace(ENTITY_SLOT, "")))

@@ -162,9 +162,7 @@ class AnsweringVlm:
             lambda blocks: asking.text_prompt(
                 self.answer_prompt, query, options, limit, thing=thing, evidence=blocks.text
             ),
-            lambda tokens: evidence_blocks(
-                context.evidence, tokens - judge_tokens, most, options.piece_chars
-            ),
+            lambda tokens: evidence_blocks(context.evidence, tokens - judge_tokens, most, asking.PIECE_CHARS),
         )
 
 
@@ -177,7 +175,7 @@ class VlmReasoner(AnsweringVlm):
         """One call for the whole first look."""
         prompt = asking.understand(query, domain, self._options)
         completion = await self._client.complete(prompt, deadline)
-        draft = draft_with_tools(completion, query, self._options, prompt_text("understand").cases)
+        draft = draft_with_tools(completion, query, prompt_text("understand").cases)
         return await with_print(draft, read_photo, deadline)
 
     async def select_entity(
@@ -270,14 +268,14 @@ def _same_thing(name: str, other: str) -> bool:
 
 
 def _proven(plausible: Sequence[tuple[Entity, float]]) -> Entity | None:
-    """A candidate that stands against the model's word: printed in the photo, or all but certain."""
+    """Return the best candidate that overrules the model: printed in the photo, or almost certain."""
     proven = [(e, share) for e, share in plausible if share >= _AGREES or e.probability >= OVERRULES_MODEL]
     best = max(proven, key=lambda pair: (pair[1], pair[0].probability), default=None)
     return best[0] if best is not None else None
 
 
 def _standing(pair: tuple[Entity, float], draft: Draft) -> tuple[float, float]:
-    """Print first, then image search; among near equals the one that is of the kind asked about."""
+    """Return a sort key: print, then image search; of near equals, the kind that the question names first."""
     entity, share = pair
     described = " ".join([entity.name, *(value for _, value in entity.attributes)])
     of_kind = bool(content_stems(draft.object_label or "") & content_stems(described))

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 
 SCHEMA, LINES = "json_schema", "words"
-"""How metrics and experiments name the two forms."""
+"""The names of the two forms in metrics and experiments."""
 
 _DECODER = json.JSONDecoder(strict=False)  # grammars let control characters into strings
 _SPACE = re.compile(r"\s*")
@@ -39,13 +39,17 @@ class ReplyFields:
     complete: bool
 
 
+def thoughts_end(text: str) -> int:
+    """Return the place after the thoughts of a model that thinks aloud; 0 if there are none."""
+    return text.rfind(_THOUGHT_END) + len(_THOUGHT_END) if _THOUGHT_END in text else 0
+
+
 def read_object(text: str) -> ReplyFields | None:
     """Return the JSON object that `text` begins with, after any thoughts; None if it begins with none.
 
     Of an object that was cut off, the fields so far; the last of them may be incomplete.
     """
-    start = 0 if text.lstrip().startswith("{") else text.rfind(_THOUGHT_END) + len(_THOUGHT_END)
-    start = _past_space(text, start if start >= len(_THOUGHT_END) else 0)
+    start = _past_space(text, 0 if text.lstrip().startswith("{") else thoughts_end(text))
     if not text.startswith("{", start):
         return None
     complete = True
@@ -181,8 +185,7 @@ def read_lines(text: str, schema: type[BaseModel], *, ended: bool) -> ReplyField
     fields = {_squeezed(name): name for name in schema.model_fields}
     values: dict[str, Any] = {}
     spans: dict[str, tuple[int, int]] = {}
-    begins = text.rfind("</think>") + len("</think>") if "</think>" in text else 0
-    for name, start, end in _blocks(text, begins, fields):
+    for name, start, end in _blocks(text, thoughts_end(text), fields):
         value, span = _value(text, start, end)
         if name in values and values[name] != value:
             return None
@@ -241,7 +244,7 @@ def _value(text: str, start: int, end: int) -> tuple[Any, tuple[int, int]]:
 
 
 def _plain(text: str) -> str:
-    """Without emphasis, and without quotes that stand around all of it."""
+    """Return the text without emphasis and without quotes around all of it."""
     text = text.strip().strip("*`").strip()
     if len(text) < 2 or text[0] != text[-1] or text[0] not in "\"'":
         return text

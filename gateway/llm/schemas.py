@@ -1,7 +1,7 @@
 """The schemas of the model's replies, field by field: each is that of a prompt and of its parser.
 
 Fields stand in the order of thought, reason before answer, because a model writes them in this order.
-The JSON schema that is sent (`schema_forms`) requires every field, or those without a default. Reading is
+The JSON schema that is sent (`reply_forms`) requires every field, or those without a default. Reading is
 forgiving, for servers that cannot hold a model to a schema: what is too long is cut, what is missing counts
 as not said. Only the first field must be there, so that another kind of reply is not taken for this one.
 """
@@ -32,7 +32,7 @@ class Structured(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     omits_defaults: ClassVar[bool] = False
-    """Whether a reply leaves out the fields that would hold their default."""
+    """True if a reply leaves out the fields that have their default."""
 
     def as_json(self) -> str:
         """Return the reply as a model should write it where it is held to a schema."""
@@ -72,7 +72,7 @@ def items_at_most(most: int) -> BeforeValidator:
 
 
 def _one_of(kind: type[Choice], otherwise: Choice) -> BeforeValidator:
-    """In any spelling; what is none of them is `otherwise`, the member that claims least."""
+    """Return the member in any spelling; for other words `otherwise`, the member that claims least."""
 
     def one_of(value: object) -> object:
         spelled = re.sub(r"[^a-z]+", "_", str(value).casefold()).strip("_")

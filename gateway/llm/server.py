@@ -28,7 +28,7 @@ _MAX_ADDRESS = 300
 _NO_CHAT = re.compile("embed|rerank", re.IGNORECASE)
 _NATIVE_WITHIN_S = 5.0
 _NATIVE = (("POST", "/api/show"), ("GET", "/api/v0/models/{model}"))
-"""Where Ollama and LM Studio say whether a model sees photos, which they may ignore without an error."""
+"""Paths at which Ollama and LM Studio list a model's abilities: they may ignore photos without an error."""
 
 
 class ServedModel(Wire):
@@ -177,7 +177,7 @@ _CONTEXT = re.compile(
     "|reduce the length|too many tokens",
     re.IGNORECASE,
 )
-"""How vLLM and OpenAI say, in words or in a code, that the prompt was too long."""
+"""Messages and codes of vLLM and OpenAI for a prompt that is too long."""
 _QUOTED_REQUEST = re.compile(r"""['"]input['"]\s*:""")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_LOGGED = 80
@@ -277,6 +277,6 @@ def unreachable(reason: str) -> LoreglassError:
 
 
 def _loggable(error: ErrorWire) -> dict[str, str]:
-    """Type, parameter and code; the message may quote the wearer's question."""
+    """Type, parameter and code; the message may quote the user's question."""
     fields = {"type": error.type, "param": error.param, "code": error.code}
     return {f"server_{key}": str(value)[:_MAX_LOGGED] for key, value in fields.items() if value is not None}

@@ -33,7 +33,7 @@ LEVELS = 5
 _LEAST_MS = 0.1
 _LEAST_RATIO, _MOST_RATIO = 1e-5, 1e4
 _FRESH_S = 0.5
-"""How long an estimate with `_WELL_KNOWN` observations is cached."""
+"""Cache time of an estimate with `_WELL_KNOWN` observations."""
 _WELL_KNOWN = 32
 _PRIOR_POINTS = 16
 
@@ -101,7 +101,7 @@ class RecentRatios:
 class Estimates:
     """Live latencies of a node's stages, starting from its table.
 
-    `load`: questions in flight, this one included. `by_model`: False for a stage that the pocket reasoner
+    `load`: questions in flight, this one included. `by_model`: False for a stage that the lite reasoner
     or a rule does where a model could; both are known apart. Metrics read it from a thread of their own.
     """
 

@@ -60,17 +60,12 @@ class PlacementPlan:
 
 
 class Cards:
-    """A slot scheduler for each card that small models share."""
+    """A slot scheduler for each card that small models share: `gates`, by card index."""
 
     def __init__(self, plan: PlacementPlan) -> None:
         used = {share.gpu for share in plan.services.values() if share.gpu is not None}
         self._plan = plan
-        self._gates = {card: Gate(f"gpu{card}", plan.burst_ms, _MOST_WAITING) for card in sorted(used)}
-
-    @property
-    def gates(self) -> Mapping[int, Gate]:
-        """Return the gates by card index, for metrics."""
-        return self._gates
+        self.gates = {card: Gate(f"gpu{card}", plan.burst_ms, _MOST_WAITING) for card in sorted(used)}
 
     def slot(self, service: str) -> Gate | None:
         """Return the gate of a call to `service`, weighed by `weight_ms`; None if it needs no card.
@@ -78,7 +73,7 @@ class Cards:
         The vision-language model has none: its sequences are counted by a gate of their own.
         """
         share = self._plan.services.get(service)
-        return None if share is None or share.gpu is None else self._gates[share.gpu]
+        return None if share is None or share.gpu is None else self.gates[share.gpu]
 
     def weight_ms(self, service: str, items: int = 1) -> float:
         """Return the expected milliseconds of its card for a call of `items`; 0 without a card."""

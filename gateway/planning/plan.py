@@ -112,15 +112,15 @@ LADDER: tuple[Cut, ...] = (
     Cut("one_query", _SPLITTING, (("sub_queries", 1),)),
     Cut("no_crops", _CROPPING, (("crops", 0),)),
     Cut("no_rerank", _RERANKER, (("rerank", False), ("chunks", 12))),
-    Cut("pocket_draft", frozenset({Stage.DRAFT}), (("model_draft", False),)),
-    Cut("pocket_steps", frozenset(), (("model_steps", False),)),
-    Cut("pocket_answer", _ANSWER, (("model", False),)),
+    Cut("lite_draft", frozenset({Stage.DRAFT}), (("model_draft", False),)),
+    Cut("lite_steps", frozenset(), (("model_steps", False),)),
+    Cut("lite_answer", _ANSWER, (("model", False),)),
 )
 """The cheapest loss of quality a millisecond first; each rung keeps the cuts before it.
 
 First what the answer seldom misses; then the second reranking model, whose first one remains; then the judge,
 of whose verifier the other checks remain; then parts of the search; at last the model. The answer from
-evidence keeps the model longest: if there is time for one call only, that is the one. `pocket_steps` has no
+evidence keeps the model longest: if there is time for one call only, that is the one. `lite_steps` has no
 stages of its own, because each step that the model does not take is named itself in `degraded`.
 """
 

@@ -8,13 +8,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from chassis.errors import (
-    DeadlineExceeded,
-    DependencyUnavailable,
-    Internal,
-    LoreglassError,
-    Overloaded,
-)
+from chassis.errors import UNAVAILABLE, DeadlineExceeded, Internal, LoreglassError
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
 from contracts.answer import (
@@ -41,8 +35,6 @@ OnEvent = Callable[[RunEvent], Awaitable[None]]
 DONE, FAILED, CANCELLED, SKIPPED = "done", "failed", "cancelled", "skipped"
 _MOST_LOOKED_AT = 64
 _LOOKED_AT_CHARS = 200
-MODEL_UNAVAILABLE = (DeadlineExceeded, Overloaded, DependencyUnavailable)
-"""A model that is slow, busy or away."""
 _ITEMS, _BY_MODEL, _STATE = "loreglass.items", "loreglass.by_model", "loreglass.state"
 
 log = structlog.get_logger()
@@ -179,7 +171,7 @@ class Run:
         try:
             async with self.stage(stage, size) as deadline:
                 yield deadline
-        except MODEL_UNAVAILABLE as error:
+        except UNAVAILABLE as error:
             self.note_failure(stage, error)
             raise
 
@@ -202,7 +194,7 @@ class Run:
             try:
                 async with self.stage(stage, size, self.planning.fallback_ms(stage)) as deadline:
                     return await model(deadline)
-            except MODEL_UNAVAILABLE as error:
+            except UNAVAILABLE as error:
                 self.note_failure(stage, error)
         else:
             await self.skip(stage)

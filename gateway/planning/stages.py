@@ -1,9 +1,9 @@
-"""How long each stage may take, and what it must leave for those after it.
+"""The time limit of each stage, and the time that it reserves for later stages.
 
 Stage timeout = min(cap, remaining - reserve), with no more than half of what is left in reserve; a caller who
-allows more than `USUAL_DEADLINE_MS` allows each stage more in proportion. Services'
-figures fit the pocket engines on one core; those of stages that may ask a model fit an 11B vision-language
-model on one L40S, about 28 ms a token.
+allows more than `USUAL_DEADLINE_MS` allows each stage more in proportion. Services' figures fit the engines
+without a download on one core; those of stages that may ask a model fit an 11B vision-language model on one
+L40S, about 28 ms a token.
 """
 
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ class Stage(StrEnum):
     JUDGE = "judge"
     SESSION = "session"
     ADMISSION = "admission"
-    POCKET_DRAFT = "pocket_draft"
-    POCKET_ANSWER = "pocket_answer"
+    LITE_DRAFT = "lite_draft"
+    LITE_ANSWER = "lite_answer"
     QUERY_REWRITE = "query_rewrite"
     QUERY_SAMPLING = "query_sampling"
     TOOL_PLAN = "tool_plan"
@@ -110,12 +110,12 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.SESSION: StageBudget(500, 5),
     Stage.TRANSCRIPTION: StageBudget(4_000, 3_000),
     Stage.SPEECH: StageBudget(300, 5),  # keeps what is to be said: it is spoken when it is fetched
-    Stage.POCKET_DRAFT: StageBudget(6_500, 120),  # quick itself, but it waits for what the photo says
-    Stage.POCKET_ANSWER: StageBudget(3_000, 40),  # a few questions to the reader, one after the other
+    Stage.LITE_DRAFT: StageBudget(6_500, 120),  # quick itself, but it waits for what the photo says
+    Stage.LITE_ANSWER: StageBudget(3_000, 40),  # a few questions to the reader, one after the other
 }
 
-FALLBACK_STAGE = {Stage.DRAFT: Stage.POCKET_DRAFT, Stage.ANSWER: Stage.POCKET_ANSWER}
-"""A stage of the model -> the stage in which the pocket reasoner does it when the model cannot be had."""
+FALLBACK_STAGE = {Stage.DRAFT: Stage.LITE_DRAFT, Stage.ANSWER: Stage.LITE_ANSWER}
+"""A stage of the model -> the stage in which the lite reasoner does it if the model is not available."""
 
 MOST_RESERVED = 0.5
 """The largest share of the time left that a stage reserves for later stages."""

@@ -13,7 +13,7 @@ LEAST_CUT = 80
 
 
 HEADING_CHARS = 170
-"""What a piece's heading in a prompt takes at most, with its delimiters and a title of 100 characters."""
+"""The most characters of a piece's heading in a prompt, with delimiters and a title of 100 characters."""
 
 _READ = 16
 
@@ -111,3 +111,22 @@ def without_markup(text: str) -> str:
     """
     plain = _TAG.sub("", _LINK.sub(r"\1", one_line(text)))
     return one_line(_ADDRESS.sub(r"\1", plain)).strip("*`_ ")
+
+
+_ORDERS = re.compile(
+    r"\W*(?:(?:please|now|always|just|only|you (?:must|should|will)|assistant|system|user)\b[\s,:]*){0,3}"
+    r"(?:(?:answer|reply|respond|say|output|state)\b"
+    r"(?:\s+(?:only|just|exactly|always|with|that|this|as follows|to (?:all|every|any) \w+)\b){0,3}\s*:\s*\S"
+    r"|(?:answer|reply|respond|say|output)\s+(?:only|exactly|always)\b"
+    r"|(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|prompts?|questions?|above|previous)\b)",
+    re.IGNORECASE,
+)
+"""A verb of answering, with what is to be answered after a colon or "only"; or the call to forget orders."""
+
+
+def orders_answer(text: str) -> bool:
+    """Return whether a line of print tells whoever answers questions what to say: "Answer only: 7 pages".
+
+    Not so signs that address passers-by ("Push", "Say no to plastic"), nor forms ("Reply by 3 May").
+    """
+    return _ORDERS.match(text) is not None

@@ -42,6 +42,7 @@ from contracts.chat import (
     UrlCitation,
     Usage,
 )
+from gateway.planning.plan import CHARS_A_TOKEN
 from gateway.planning.run import RunEvent, ignore_events
 from gateway.planning.stages import Stage
 from gateway.routes.chat_intake import pipeline_of, read_chat, to_question
@@ -55,7 +56,6 @@ _JSON_LIMITS = JsonLimits(max_bytes=None, max_items=32_768, max_depth=64)
 """For a whole conversation, and for the tools that clients offer with it, whose schemas are deep."""
 _BODY = {"required": True, "content": {"application/json": {"schema": inlined_schema(ChatRequest)}}}
 _DONE = "[DONE]"
-_CHARS_A_TOKEN = 4
 _CAN_DO = "I answer questions about a photo that you send, and about the pages that I was given."
 _NOTHING_FOUND = frozenset(
     {
@@ -197,7 +197,7 @@ def _cut(chat: ChatRequest, text: str, remark: str) -> tuple[str, FinishReason]:
         text = text.partition(stop)[0] if stop else text
     limits = (chat.max_completion_tokens, chat.max_tokens)
     most = min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
-    cut = text[: int(min(most, len(text))) * _CHARS_A_TOKEN]
+    cut = text[: int(min(most, len(text))) * CHARS_A_TOKEN]
     whole = f"{cut.rstrip()} {remark}" if remark else cut
     return whole, "stop" if cut == text else "length"
 
@@ -213,7 +213,7 @@ def _usage(admitted: Admitted, answer: Answer, text: str) -> Usage:
 
 
 def _tokens(text: str) -> int:
-    return math.ceil(len(text) / _CHARS_A_TOKEN)
+    return math.ceil(len(text) / CHARS_A_TOKEN)
 
 
 wrong_addresses = Router(include_in_schema=False)
@@ -256,7 +256,7 @@ def openai_error(error: LoreglassError) -> dict[str, Any]:
 @wrong_addresses.api_route("/{before:path}chat/completions", methods=_BOTH)
 @wrong_addresses.api_route("/{before:path}chat/completions/", methods=_BOTH)
 async def chat_elsewhere(request: Request) -> Response:
-    """A base address without `/v1`, or with more than that."""
+    """Reply to a base address without `/v1`, or with a further path."""
     return openai_refusal(NotFound(f"{_BASE}: chat is at /v1/chat/completions."), request.state.trace_id)
 
 

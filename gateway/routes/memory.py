@@ -38,7 +38,7 @@ async def _own(
     caller: CallerDep,
     memory_id: Annotated[str, Header(alias=MEMORY, description="The memory's `id`, as in `/answer`.")] = "",
 ) -> _Own:
-    """Raises `NotConfigured` or `InvalidRequest`."""
+    """Return the client's memory. Raises `NotConfigured` or `InvalidRequest`."""
     if gateway.execution.memory is None:
         raise NotConfigured(f"Nothing is remembered here. Operators switch it on with {SETTING}.")
     if re.fullmatch(MEMORY_ID, memory_id) is None:

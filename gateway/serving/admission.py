@@ -39,7 +39,7 @@ SHARES: Mapping[str, int] = {Priority.INTERACTIVE: 8, Priority.STANDARD: 3, Prio
 
 
 class Refusal(StrEnum):
-    """Why a question was not admitted: the queue is full, its turn would come too late, its time ran out."""
+    """The reason of a rejection: the queue is full, the turn would come too late, or the deadline passed."""
 
     FULL = "full"
     TOO_LATE = "too_late"
@@ -90,7 +90,7 @@ class Admission:
 
     @property
     def oldest_wait_ms(self) -> float:
-        """Milliseconds that the one who has waited longest has waited. May be read from any thread."""
+        """Return the age of the oldest waiting question, in milliseconds. May be read from any thread."""
         arrivals, now = list(self._waiting_since.values()), self._clock()
         return max(0.0, now - min(arrivals, default=now)) * 1000
 
@@ -160,7 +160,7 @@ class Admission:
         return (self._gate.places_until(due_at, claim) - 0.5) * each_s / self._at_once
 
     def _retry_after_s(self) -> int:
-        """Until those who wait now will have got in, in whole seconds."""
+        """Return the seconds until the questions that wait now are admitted, rounded up."""
         drained_s = (self.waiting + 1) * self._mean_s / self._at_once
         return min(_LONGEST_RETRY_S, max(_SHORTEST_RETRY_S, math.ceil(drained_s)))
 
@@ -176,7 +176,7 @@ log = structlog.get_logger()
 
 
 class Exceeded(StrEnum):
-    """Which quota a request exceeded."""
+    """The quota that a request exceeded."""
 
     RATE = "rate"
     IN_FLIGHT = "in_flight"

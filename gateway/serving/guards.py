@@ -1,11 +1,10 @@
 """The guards before each service and the model; the services' `/info` beside the placement plan."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import anyio
 import structlog
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from chassis.errors import LoreglassError
 from chassis.http.calls import ServiceClient
@@ -16,7 +15,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard
 from chassis.resilience.limits import GradientLimit
-from chassis.telemetry.metrics import GuardMetrics
+from chassis.telemetry.metrics import GuardMetrics, gauge, series_of
 from contracts.operations import Info
 from gateway.clients.services import PhotoRecipients, Services
 from gateway.planning.placement import CPU, Cards, PlacementPlan, card_index, compare
@@ -25,43 +24,50 @@ from gateway.settings import GatewaySettings
 _MOST_WAITING = 64
 """Calls to one service that wait for others to end; several for each question in flight."""
 
-
-def _in_use_s(gate: Gate) -> float:
-    return gate.in_use / 1000
+_ON_CARD = ("service", "gpu")
+_CARDS = (
+    gauge(
+        "loreglass_card_in_use_seconds",
+        "Expected GPU time of the small models' calls that are on a card now.",
+        ("gpu",),
+    ),
+)
+_PLACEMENT = (
+    gauge(
+        "loreglass_placement_differs",
+        "1 where a service is over its planned share of a GPU, or not on the planned one.",
+        ("service",),
+    ),
+    gauge("loreglass_placement_peak_bytes", "Peak GPU memory that a service reports.", _ON_CARD),
+    gauge("loreglass_placement_planned_bytes", "Planned GPU memory of a service.", _ON_CARD),
+)
 
 
 class Guards:
-    """Makes them, with their metrics in `registry` and slots on the cards of the placement plan."""
+    """Creates guards, with their metrics in `registry` and slots on the cards of the placement plan."""
 
     def __init__(self, registry: CollectorRegistry, cards: Cards | None) -> None:
         self.registry = registry
         self._cards = cards
         self._metrics = GuardMetrics(registry)
         if cards is not None:
-            in_use = Gauge(
-                "loreglass_card_in_use_seconds",
-                "Expected GPU time of the small models' calls that are on a card now.",
-                ("gpu",),
-                registry=registry,
-            )
+            series = series_of(registry, _CARDS)
             for gpu, gate in cards.gates.items():
-                in_use.labels(str(gpu)).set_function(partial(_in_use_s, gate))
+                in_use = series("loreglass_card_in_use_seconds", str(gpu))
+                in_use.set_function(lambda gate=gate: gate.in_use / 1000)
 
     def adaptive(self, name: str) -> Guard:
         """Return the guard of a service: it learns how many calls the service can have at once."""
         limit = GradientLimit()
-        return self._guard(name, limit.value, limit, self._cards.slot(name) if self._cards else None)
+        return self.guard(name, limit.value, limit, self._cards.slot(name) if self._cards else None)
 
-    def fixed(self, name: str, at_once: int) -> Guard:
-        """Return the guard of a server that says how much it takes: its own queue then never grows.
-
-        How long its calls take depends on what they write, which tells nothing of how busy it is.
-        """
-        return self._guard(name, at_once)
-
-    def _guard(
+    def guard(
         self, name: str, at_once: float, limit: GradientLimit | None = None, card: Gate | None = None
     ) -> Guard:
+        """Return the guard of a server that takes `at_once` calls, or learns how many if it has a `limit`.
+
+        The calls of a model have no `limit`: their time depends on the length of the reply, not on the load.
+        """
         self._metrics.start(name, at_once)
         return Guard(
             name,
@@ -107,21 +113,15 @@ class PlacementWatch:
         self._plan = plan
         self._services = services
         self._differences: Mapping[str, str] = {}
-        self._misplaced = Gauge(
-            "loreglass_placement_differs",
-            "1 where a service is over its planned share of a GPU, or not on the planned one.",
-            ("service",),
-            registry=registry,
-        )
-        self._peak = Gauge(
-            "loreglass_placement_peak_bytes",
-            "The most that a service says it has held on the GPU on which it runs.",
-            ("service", "gpu"),
-            registry=registry,
-        )
+        series = series_of(registry, _PLACEMENT)
+        self._misplaced = series("loreglass_placement_differs")
+        self._peak = series("loreglass_placement_peak_bytes")
         for name in Services.names():
             self._misplaced.labels(name).set(0)
-        _set_planned(plan, registry)
+        for name, share in plan.services.items():
+            if share.gpu is not None:
+                planned = series("loreglass_placement_planned_bytes", name, str(share.gpu))
+                planned.set(share.memory_mib << 20)
 
     async def check(self, deadline: Deadline) -> Note:
         """Return what differs from the plan, for readiness. A silent service fails its own check."""
@@ -145,18 +145,6 @@ class PlacementWatch:
                 log.warning("placement_differs", service=name, difference=differences[name])
         self._differences = differences
         return " ".join(differences[name] for name in sorted(differences))
-
-
-def _set_planned(plan: PlacementPlan, registry: CollectorRegistry) -> None:
-    planned = Gauge(
-        "loreglass_placement_planned_bytes",
-        "What a service may hold on its GPU by the plan.",
-        ("service", "gpu"),
-        registry=registry,
-    )
-    for name, share in plan.services.items():
-        if share.gpu is not None:
-            planned.labels(name, str(share.gpu)).set(share.memory_mib << 20)
 
 
 async def _infos(services: Services, deadline: Deadline) -> dict[str, Info]:

@@ -34,7 +34,7 @@ from gateway.store import Store, delete_unreadable, parse_stored
 _MOST_KEY_CHARS = 128
 _LOOK_EVERY_S = 0.1
 _GRACE_S = 5.0
-"""How long a claim outlives its question's deadline. A claim that is older has lost its gateway."""
+"""Time until a claim expires after its question's deadline. An older claim has lost its gateway."""
 
 _TEMPORARY = (Reason.TIMED_OUT, Reason.OVERLOADED, Reason.UNAVAILABLE)
 """Reasons that are not about the question; the same request is tried again."""

@@ -152,7 +152,7 @@ class QuestionRecord:
 
     @property
     def reason(self) -> str:
-        """Why it ended as it did: the contract's reason, `failed` or `left`.
+        """Return the outcome: the contract's reason, `failed` or `left`.
 
         A question without a reply when its time is over gets a problem from the exchange: it has failed.
         """
@@ -163,7 +163,7 @@ class QuestionRecord:
 
     @property
     def miss(self) -> Miss | None:
-        """Whether, and how, it missed its deadline. A problem returned in time is none."""
+        """Return the kind of missed deadline, or None. A problem that is returned in time is no miss."""
         if self.overran:
             return Miss.LATE
         return Miss.REFUSED if self.trace.reason is Reason.TIMED_OUT else None

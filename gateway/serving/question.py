@@ -1,4 +1,4 @@
-"""A question on its way: from the routes to the execution, its answer's body, its trace and its record."""
+"""A question in progress: its fields, the body of its answer, its trace and its record."""
 
 import hashlib
 import json
@@ -42,8 +42,7 @@ def in_words(reply: Answer | Outcome, question: str = "", most_chars: int = CLOS
     closest = reply.closest
     if closest is None:
         return ""
-    words = closest.sentence or closest.snippet  # replies that an older version stored have no sentence
-    sentence = without_markup(readable_excerpt(words, most_chars, question)).replace('"', "'")
+    sentence = without_markup(readable_excerpt(closest.sentence, most_chars, question)).replace('"', "'")
     title = without_markup(closest.title)
     is_cut = sentence[-1:].isalnum() and closest.snippet.partition(words)[2][:1] == " "
     end = "…" if is_cut else ""

@@ -1,4 +1,4 @@
-"""What a gateway remembers, in its memory or in a Redis that gateways share: conversations, traces, answers.
+"""Stores of conversations, traces and answers: in memory, or in a Redis that gateways share.
 
 A session is one entry of its store: a list with the photo as its head, and then the turns. The newest traces
 are in memory and, with a shared store, also there.
@@ -169,7 +169,7 @@ class Traces:
             self._unshared.put_nowait((key, tenant, trace))
 
     async def get(self, trace_id: str, tenant: str) -> Trace:
-        """Raises `TraceNotFound`, or `DependencyUnavailable` if the shared store does not answer."""
+        """Return the trace. Raises `TraceNotFound`, or `DependencyUnavailable` if the store fails."""
         key = f"{tenant}:{trace_id}"
         trace = self._own.get(key)
         if trace is None and self._shared is not None and _TRACE_ID.fullmatch(trace_id):

@@ -233,7 +233,7 @@ def _version(path: Path | None) -> _Version | None:
 
 
 def read_keys_file(path: Path) -> KeysFile:
-    """Raises `WrongSettings` if it cannot be used."""
+    """Read the keys file. Raises `WrongSettings` if it cannot be used."""
     name = f"The keys file {path}"
     return read_settings(KeysFile, read_toml(path, name), name)
 

@@ -111,7 +111,7 @@ def open_voice(
             return None
         turns[name] = metrics.open_admission(name, at_once, settings.max_waiting)
         endpoint = Endpoint(url, model, key.get_secret_value(), name)
-        return kind(http, endpoint, guards.fixed(name, at_once))
+        return kind(http, endpoint, guards.guard(name, at_once))
 
     ttl_s = settings.session_ttl_s
     stt, tts = settings.stt_key, settings.tts_key

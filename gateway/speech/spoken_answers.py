@@ -15,6 +15,7 @@ from chassis.errors import NotFound
 from gateway.speech.servers import AudioSink
 from gateway.state import Priority
 from gateway.store import Store, parse_stored
+from language.sentences import sentences
 
 PATH = "/speech"
 _NAME_BYTES = 18
@@ -135,7 +136,6 @@ _EMPTY_BRACKETS = re.compile(r"\(\s*\)|<\s*>|\[\s*\]")
 _LINE_END = re.compile(r"([^\s.!?:;,…])[ \t]*\n+\s*")
 _SPACE = re.compile(r"\s+")
 _BEFORE_STOP = re.compile(r"\s+([.,;:!?])")
-_SENTENCE_END = re.compile(r"[.!?…](?=\s|$)")
 _MOST_TIMES = 4
 """Marks and addresses are removed, so more text is read than is spoken, within this bound."""
 
@@ -153,5 +153,5 @@ def speakable(text: str, most_chars: int) -> str:
 def _cut(plain: str, most_chars: int) -> str:
     if len(plain) <= most_chars:
         return plain
-    ends = [end.end() for end in _SENTENCE_END.finditer(plain, 0, most_chars)]
+    ends = [sentence.end for sentence in sentences(plain) if sentence.end <= most_chars]
     return plain[: ends[-1]] if ends else plain[:most_chars].rsplit(" ", 1)[0]

@@ -14,7 +14,7 @@ from language.recollection import PastQuestion, past_question
 from language.words import content_stems, visible
 
 PATH = "/v1/memory"
-"""What is remembered has its thumbnail under this path."""
+"""The path of a sighting's thumbnail."""
 _MOST = 3
 """Sightings that are evidence for one question."""
 _TEXT_CHARS, _NAME_CHARS = 300, 200

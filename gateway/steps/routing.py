@@ -63,7 +63,7 @@ def router_features(draft: Draft) -> RouterFeatures:
 
 
 def _is_proper(name: Name) -> bool:
-    """Not a single word that opens the answer: "Green." is capitalised anyway."""
+    """Return whether a name is more than the capitalised first word of the answer ("Green.")."""
     return name.start > 0 or len(name.text.split()) > 1
 
 
@@ -105,7 +105,7 @@ class RouterArtefact(BaseModel):
 
     @classmethod
     def load(cls, path: Path) -> "RouterArtefact":
-        """Raises `WrongSettings`, in words for an operator."""
+        """Load the file. Raises `WrongSettings`, in words for an operator."""
         name = f"The search router's file {path}"
         try:
             return cls.model_validate_json(path.read_bytes())

@@ -17,7 +17,7 @@ from clients.cli import app as loreglass
 from clients.settings import ClientSettings
 from corpus.settings import CorpusSettings
 from deploy.inventory import APPS
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from deploy.weights.__main__ import WeightsSettings
 from services.vlm.settings import ServeSettings
 from tests.deploy.compose_file import ROOT, SERVICES
@@ -156,7 +156,7 @@ def test_links_and_paths_lead_to_what_is_there(page: Path) -> None:
 def settings() -> Iterator[type[BaseSettings]]:
     """Of the apps, the tools and the command."""
     yield from (app.settings for app in APPS)
-    yield from (ServeSettings, WeightsSettings, ClientSettings, CorpusSettings, PocketSettings, ServiceAccess)
+    yield from (ServeSettings, WeightsSettings, ClientSettings, CorpusSettings, LiteSettings, ServiceAccess)
 
 
 @cache

@@ -18,7 +18,7 @@ from contracts.operations import Health, Info
 from deploy.doctor import WEIGHTS, Part, advice, damaged_weights, examine, main, report
 from deploy.inventory import APPS
 from deploy.one_process import platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE
 from gateway.planning.latencies import VlmSpeed
 
@@ -40,7 +40,7 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 async def test_every_part_of_a_running_platform_is_found_with_its_engine(
     ports: list[int], tmp_path: Path
 ) -> None:
-    settings = PocketSettings(port=ports[0], data_dir=tmp_path, log_level="error")
+    settings = LiteSettings(port=ports[0], data_dir=tmp_path, log_level="error")
     async with platform(settings), httpx.AsyncClient() as http:
         parts = await examine(http)
     assert [part.name for part in parts] == [app.name for app in APPS]
@@ -61,7 +61,7 @@ async def test_a_model_that_is_slower_than_callers_wait_is_told_with_the_deadlin
         names = {"REASONING": "vlm", "VLM_URL": server.url, "VLM_MODEL": server.model, "VLM_SPEED": speed}
         for name, value in names.items():
             monkeypatch.setenv(f"LOREGLASS_GATEWAY_{name}", value)
-        settings = PocketSettings(port=ports[0], data_dir=tmp_path, log_level="error")
+        settings = LiteSettings(port=ports[0], data_dir=tmp_path, log_level="error")
         async with platform(settings), httpx.AsyncClient() as http:
             ready = (await http.get(f"http://127.0.0.1:{ports[0]}/health/ready")).json()
             gateway, *_ = await examine(http)

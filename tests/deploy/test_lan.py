@@ -14,7 +14,7 @@ from chassis.startup import WrongSettings
 from deploy.invitations import GOOD_FOR_S, Invitations
 from deploy.lan import RENEW_BEFORE, VALID_FOR, Lan, MachineNames, OwnCertificate
 from deploy.one_process import platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from gateway.serving.tenants import Keys
 from gateway.settings import GatewaySettings
 
@@ -93,7 +93,7 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    settings = PocketSettings(port=0, service_port=0, lan=True, lan_port=0, data_dir=tmp_path / "data")
+    settings = LiteSettings(port=0, service_port=0, lan=True, lan_port=0, data_dir=tmp_path / "data")
     question, as_json = {"question": "Who wrote this book?"}, {"Content-Type": "application/json"}
     with capture_logs() as lines:
         async with platform(settings) as running:
@@ -135,7 +135,7 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
 def test_keys_of_the_operator_are_wanted_from_this_machine_too(tmp_path: Path) -> None:
     keys = tmp_path / "keys.toml"
     keys.touch()
-    settings = PocketSettings(lan=True, lan_port=0, data_dir=tmp_path)
+    settings = LiteSettings(lan=True, lan_port=0, data_dir=tmp_path)
     lan = Lan.open(settings, keys)
     lan.tls.listener.close()
     assert lan.settings(GatewaySettings(keys=keys)).local_without_key is False

@@ -14,7 +14,7 @@ import pytest
 from bench.settings import ROOT, environment
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from tests.deploy.operating import cover
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -55,7 +55,7 @@ async def test_an_assistant_asks_searches_and_looks_things_up(
     facts = {"file_name": photo.name, "entity": THING, "weight": "98 g"}
     (photos / "metadata.jsonl").write_text(json.dumps(facts))
     (tmp_path / "secret.txt").write_text("secret")
-    settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path / "data")
+    settings = LiteSettings(port=0, service_port=0, data_dir=tmp_path / "data")
     async with platform(settings) as running:
         urls = running.service_urls
         await ingest_pages(docs, urls["text_search"], IngestOptions())

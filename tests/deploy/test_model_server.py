@@ -18,7 +18,7 @@ from bench.node import (
 from chassis.startup import CannotStart
 from deploy.model_server import ModelServer, find_model
 from deploy.one_process import platform, with_model
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from gateway.llm.capabilities import Abilities
 from gateway.llm.probe import TASK
 from gateway.planning.latencies import VlmSpeed
@@ -123,7 +123,7 @@ def test_a_model_that_is_too_slow_is_described_with_the_deadline_that_would_do()
     slow = ModelServer("http://127.0.0.1:11434/v1", "a-small-one", LAPTOP)
     patient = GatewaySettings(max_deadline_ms=600_000)
     needed_ms = int(slow.description(patient).partition("DEADLINE_MS=")[2].partition(" ")[0])
-    assert slow.question_ms("pocket") < needed_ms < 4 * slow.question_ms("pocket")
+    assert slow.question_ms("lite") < needed_ms < 4 * slow.question_ms("lite")
     waiting = patient.model_copy(update={"answer_deadline_ms": needed_ms})
     assert "DEADLINE_MS" not in slow.description(waiting)
     assert "smaller model" in slow.description(
@@ -162,7 +162,7 @@ async def test_the_description_says_what_the_server_can_do(traits: ServerTraits,
 
 
 def test_a_speed_that_the_operator_has_set_stays() -> None:
-    model_server, settings = ModelServer("http://m", "m", LAPTOP), PocketSettings()
+    model_server, settings = ModelServer("http://m", "m", LAPTOP), LiteSettings()
     changed = with_model(model_server, GatewaySettings(), settings)
     assert (changed.reasoning, changed.vlm_model, changed.vlm_speed) == (Reasoning.VLM, "m", LAPTOP)
     assert with_model(model_server, GatewaySettings(vlm_speed=DESKTOP), settings).vlm_speed == DESKTOP
@@ -178,7 +178,7 @@ async def test_the_platform_answers_with_the_model_that_it_was_given() -> None:
         return says({"reasoning": [], "answer": "It is a harbour.", "answerability": "in_photo"})
 
     async with vlm_server(reply) as server:
-        settings = PocketSettings(port=0, service_port=0, model=server.url, log_level="error")
+        settings = LiteSettings(port=0, service_port=0, model=server.url, log_level="error")
         async with platform(settings) as running, AsyncLoreglass(running.gateway_url) as client:
             await client.ask("What is this place?", PHOTO, deadline_ms=30_000)
     assert "understand" in prompts

@@ -12,14 +12,14 @@ from chassis.http.serving import listen
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.inventory import APPS
 from deploy.one_process import Platform, gateway_settings_for, greeting, platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from tests.unit.chassis.pictures import encoded, scene
 
 SERVICES = sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
 
 
 async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_path: Path) -> None:
-    settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path)
+    settings = LiteSettings(port=0, service_port=0, data_dir=tmp_path)
     photo, form = encoded(scene(320, 240), "JPEG"), {"question": "Who wrote this book?"}
     async with platform(settings) as running, httpx.AsyncClient(timeout=60) as client:
         infos = [(await client.get(f"{url}/info")).json() for url in running.service_urls.values()]
@@ -48,7 +48,7 @@ async def test_service_ports_refuse_writes_without_the_token_that_only_this_user
     page = tmp_path / "docs" / "mill.md"
     page.parent.mkdir()
     page.write_text("The mill is red.")
-    settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path / "data")
+    settings = LiteSettings(port=0, service_port=0, data_dir=tmp_path / "data")
     async with platform(settings) as running, httpx.AsyncClient(timeout=60) as client:
         url = running.service_urls["text_search"]
         alias = {"alias": "pages", "collection": "pages-1"}

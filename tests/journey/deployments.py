@@ -16,7 +16,7 @@ from bench.processes import until_ready
 from bench.settings import ROOT, environment
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import started_platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from gateway.clients.services import Services
 
 SERVICES = tuple(Services.names())
@@ -82,7 +82,7 @@ class OneProcess(OverHttp):
     """The pocket profile as `make serve` runs it, on a thread of the test process."""
 
     def __init__(self, data: Path) -> None:
-        self._settings = PocketSettings(port=0, service_port=0, data_dir=data)
+        self._settings = LiteSettings(port=0, service_port=0, data_dir=data)
         self._running = ExitStack()
 
     def start(self) -> None:

@@ -22,7 +22,7 @@ from contracts.answer import Answer, Route
 from contracts.domain_router import Domain
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from tests.models.tiny_bge import tiny_bge
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_clip import tiny_clip
@@ -95,7 +95,7 @@ async def running(
     async with vlm_server(replies(UNKNOWN, label="poster")) as vlm:
         monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_URL", vlm.url)
         monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_MODEL", vlm.model)
-        settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path / "data")
+        settings = LiteSettings(port=0, service_port=0, data_dir=tmp_path / "data")
         async with platform(settings) as started:
             yield Running(started, vlm, await indexed(started, tmp_path))
 

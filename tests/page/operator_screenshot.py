@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import Browser
 
 from deploy.one_process import platform
-from deploy.settings import SAMPLE, PocketSettings
+from deploy.settings import SAMPLE, LiteSettings
 from tests.deploy.operating import cover
 from tests.page.browser import chromium
 
@@ -23,7 +23,7 @@ _COLOURS = (256, 128, 96, 64, 48, 32)
 def main() -> None:
     """Index the sample in the view, hand files over, ask, and keep what is seen."""
     with tempfile.TemporaryDirectory() as folder, start_blocking_portal() as portal:
-        settings = PocketSettings(port=0, service_port=0, data_dir=Path(folder))
+        settings = LiteSettings(port=0, service_port=0, data_dir=Path(folder))
         with portal.wrap_async_context_manager(platform(settings)) as running, chromium() as browser:
             take(browser, running.gateway_url, SAMPLE)
 

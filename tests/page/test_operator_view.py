@@ -13,7 +13,7 @@ from chassis.keys import ApiKey
 from clients.keys import entry
 from deploy.indexing import Indexing
 from deploy.one_process import platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from tests.deploy.operating import cover, tiny_world
 from tests.page.browser import DESK, wearer
 from tests.page.geometry import all_faults, complaints
@@ -27,7 +27,7 @@ def address(tmp_path: Path, portal: BlockingPortal, monkeypatch: pytest.MonkeyPa
     """Of a platform with nothing in its index, whose sample is small."""
     world = tiny_world(tmp_path / "world")
     monkeypatch.setattr("deploy.one_process.Indexing", partial(Indexing, sample=world))
-    settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path / "data")
+    settings = LiteSettings(port=0, service_port=0, data_dir=tmp_path / "data")
     with portal.wrap_async_context_manager(platform(settings)) as running:
         yield running.gateway_url
 
@@ -208,7 +208,7 @@ def test_without_lan_the_view_says_how_a_phone_is_added(address: str, page: Page
 def test_a_phone_joins_by_the_code_of_the_view(
     tmp_path: Path, portal: BlockingPortal, browser: Browser, page: Page
 ) -> None:
-    settings = PocketSettings(port=0, service_port=0, lan=True, lan_port=0, data_dir=tmp_path)
+    settings = LiteSettings(port=0, service_port=0, lan=True, lan_port=0, data_dir=tmp_path)
     with portal.wrap_async_context_manager(platform(settings)) as running:
         page.goto(f"{running.gateway_url}/operator")
         page.get_by_role("button", name="Show a code").click()

@@ -15,7 +15,7 @@ from chassis.http.serving import BoundApp, listen, running
 from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.one_process import Platform, platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from evaluation.data.model import Dataset
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.record import RunHeader
@@ -95,7 +95,7 @@ async def _started(
     """Run the recorder and the platform, whose index holds all of the dataset's texts."""
     recorder = Recorder(model_url)
     proxy = BoundApp(recorder.app(), listen("127.0.0.1", 0))
-    settings = PocketSettings(
+    settings = LiteSettings(
         port=0, service_port=0, data_dir=folder / "index", model=f"{proxy.url}/v1", log_level="error"
     )
     async with running([proxy]), platform(settings) as started:

@@ -11,7 +11,7 @@ import anyio
 
 from chassis.telemetry.logs import configure_logging
 from deploy.one_process import platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from loreglass_client import AsyncLoreglass
 from tests.real_models.llama import CACHE, build_server, run, serving, tool_environment
 from tests.unit.chassis.pictures import encoded, scene
@@ -35,7 +35,7 @@ async def _ask(url: str) -> int:
     """Return how many questions the model read with their photo and replied to."""
     count = 0
     with tempfile.TemporaryDirectory() as data:
-        settings = PocketSettings(port=0, service_port=0, data_dir=Path(data), model=url, log_level="error")
+        settings = LiteSettings(port=0, service_port=0, data_dir=Path(data), model=url, log_level="error")
         async with platform(settings) as running, AsyncLoreglass(running.gateway_url) as client:
             for question in QUESTIONS:
                 answer = await client.ask(question, PHOTO, deadline_ms=60_000)

@@ -27,7 +27,7 @@ from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform, started_platform
-from deploy.settings import SAMPLE, VAR, PocketSettings, one_thread_each
+from deploy.settings import SAMPLE, VAR, LiteSettings, one_thread_each
 from evaluation.data.opening import open_dataset
 from gateway.clients.services import Services
 from tests.training.teacher import MODEL as TEACHER
@@ -85,7 +85,7 @@ class Steps:
     @contextmanager
     def platform(self, model_url: str) -> Iterator[Platform]:
         """The pocket platform on free ports, its answers by that model. Raises `StepFailed`."""
-        settings = PocketSettings(port=0, service_port=0, data_dir=self.out / "index", model=model_url)
+        settings = LiteSettings(port=0, service_port=0, data_dir=self.out / "index", model=model_url)
         self._tell(["loreglass", "serve", "--model-url", model_url])
         failure: BaseException | None = None
         try:

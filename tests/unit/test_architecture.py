@@ -29,7 +29,7 @@ ILLEGAL_IMPORTS = [
     ("layers", "loreglass_client/__init__.py", "contracts.answer"),
     ("layers", "language/__init__.py", "contracts.answer"),
     ("gateway-services", "gateway/state.py", "services.reranker"),
-    ("gateway-reasoners", "gateway/llm/reasoner.py", "gateway.reasoning.lite.reading"),
+    ("gateway-reasoners", "gateway/llm/reasoner.py", "gateway.reasoning.lite.question"),
     ("services-alone", "services/reranker/app.py", "gateway.state"),
     ("bare-engines", "services/reranker/engines/cascade.py", "structlog"),
     ("services-independent", "services/reranker/app.py", "services.ocr"),

@@ -18,7 +18,7 @@ from chassis.http.calls import http_client
 from chassis.http.client import Endpoint
 from chassis.resilience.deadlines import Deadline
 from deploy.one_process import platform
-from deploy.settings import PocketSettings
+from deploy.settings import LiteSettings
 from gateway.llm.call import VlmCall
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
@@ -184,7 +184,7 @@ async def test_a_question_is_answered_with_it(
     monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_MODEL", vllm.model)
     before = vllm.metric("vllm:request_success_total")
     async with (
-        platform(PocketSettings(port=0, service_port=0, data_dir=tmp_path)) as running,
+        platform(LiteSettings(port=0, service_port=0, data_dir=tmp_path)) as running,
         AsyncLoreglass(running.gateway_url) as caller,
     ):
         answer = await caller.ask("What colour is it?", photo(), deadline_ms=MINUTE, pipeline=pipeline)

@@ -100,7 +100,7 @@ async def answer_from_search(reasoner: VlmBaselines, query: Query, results: Find
 
 
 IMAGE_CONTEXT_TOKENS, WEB_CONTEXT_TOKENS = 2_000, 8_000
-"""What the straightforward solutions read of image search and of web search (appendix C.1)."""
+"""Tokens of image search and of web search in the prompts of the straightforward solutions (appendix C.1)."""
 
 _TASK_1 = StageGraph(
     "crag-mm-task-1",
@@ -125,6 +125,7 @@ _TASK_2 = StageGraph(
 )
 CRAG_MM = {1: _TASK_1, 2: _TASK_2, 3: replace(_TASK_2, name="crag-mm-task-3")}
 TASKS = tuple(CRAG_MM)
+IMAGES, SIMILAR_FROM, PAGES = 30, 0.75, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +138,6 @@ class CragMmPipeline:
     services: Services
     reasoner: VlmBaselines
     task: int
-    images: int = 30
-    similar_from: float = 0.75
-    pages: int = 50
 
     @property
     def name(self) -> str:
@@ -148,7 +146,7 @@ class CragMmPipeline:
 
     @property
     def stage_graph(self) -> StageGraph:
-        """The task's own."""
+        """Return the task's graph."""
         return CRAG_MM[self.task]
 
     async def answer(self, query: Query, run: Run) -> Outcome:
@@ -162,9 +160,9 @@ class CragMmPipeline:
 
     async def _search_pictures(self, query: Query, run: Run) -> Findings:
         """Return what is alike enough: the names, and as many attributes as the budget holds."""
-        hits = await photo.search_whole_photo(self.services, query, self.images, run)
+        hits = await photo.search_whole_photo(self.services, query, IMAGES, run)
         budget = run.plan.share_of_evidence(IMAGE_CONTEXT_TOKENS * CHARS_A_TOKEN)
-        return things_and_records(hits, run, self.similar_from).within(budget, 0)
+        return things_and_records(hits, run, SIMILAR_FROM).within(budget, 0)
 
     async def _search_pages(self, query: Query, results: Findings, run: Run) -> Findings:
         """Search pages for the question, rewritten so that it needs no photo if the pipeline rewrites it."""
@@ -173,7 +171,7 @@ class CragMmPipeline:
         async with run.optional(Stage.QUERY_REWRITE), run.stage(Stage.QUERY_REWRITE, size) as deadline:
             search = await self.reasoner.rewrite_query(query, results, deadline)
         run.explain.note(Stage.QUERY_REWRITE, search)
-        hits, pages = run.plan.share_of_hits(self.pages), tuple[Evidence, ...]()
+        hits, pages = run.plan.share_of_hits(PAGES), tuple[Evidence, ...]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
             passages = await self.services.search_pages(TextSearchRequest(queries=[search], k=hits), deadline)
             pages = evidence.in_search_order([evidence.passage_evidence(each) for each in passages])

@@ -13,8 +13,8 @@ from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE, REASONED_JUDGE, domain_text, notes, prompt_of
 from gateway.llm.delimiting import fence, harmless
-from gateway.llm.prompt import Prompt, VlmOptions
-from gateway.llm.reading import draft_of, labels, listed_label, queries, whole
+from gateway.llm.prompt import Prompt
+from gateway.llm.reading import MAX_QUERIES, draft_of, labels, listed_label, queries, whole
 from gateway.llm.reasoner import AnsweringVlm, with_print
 from gateway.llm.schemas import (
     MAX_OBJECTS,
@@ -113,10 +113,9 @@ class StepwiseVlmReasoner(AnsweringVlm):
 
     async def split_query(self, query: Query, draft: Draft, deadline: Deadline) -> tuple[str, ...]:
         """Return sub-queries that can each be searched alone (3.5.1)."""
-        name, options, most = "qa_dragon/split_query", self._options, self._options.max_queries
-        text, count = notes(draft), str(most)
-        prompt = prompt_of(name, query, QuerySplit, options, QUERY_TOKENS, notes=text, count=count)
-        return queries((await self._complete(prompt, deadline)).queries, most)
+        name, text, count = "qa_dragon/split_query", notes(draft), str(MAX_QUERIES)
+        prompt = prompt_of(name, query, QuerySplit, self._options, QUERY_TOKENS, notes=text, count=count)
+        return queries((await self._complete(prompt, deadline)).queries)
 
     async def enhance_queries(
         self, query: Query, queries: Sequence[str], entity: Entity | None, deadline: Deadline
@@ -137,7 +136,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
             identity=fence("identity", identity),
         )
         rewritten = (await self._complete(prompt, deadline)).queries
-        return _named(rewritten, entity, self._options) or _named(queries, entity, self._options)
+        return _named(rewritten, entity) or _named(queries, entity)
 
     async def _complete(self, prompt: Prompt[Form], deadline: Deadline) -> Form:
         """Return the reply, as far as it is complete."""
@@ -190,15 +189,15 @@ class QueryRewrite(Structured):
     queries: Queries = Field(description="the searches, rewritten, as many as were given and in their order")
 
 
-def _named(texts: Sequence[str], entity: Entity | None, options: VlmOptions) -> tuple[str, ...]:
-    """Clean searches with the name in every open place."""
+def _named(texts: Sequence[str], entity: Entity | None) -> tuple[str, ...]:
+    """Return clean searches with the name in every slot."""
     name = entity.name if entity is not None else None
     filled = [
         text.replace(ENTITY_SLOT, name or "")
-        for text in queries(texts, options.max_queries)
+        for text in queries(texts)
         if name is not None or ENTITY_SLOT not in text
     ]
-    return queries(filled, options.max_queries)
+    return queries(filled)
 
 
 def _described(entity: Entity) -> str:

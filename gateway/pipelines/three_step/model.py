@@ -56,7 +56,7 @@ class Ranking(Structured):
 
 
 class ThreeStepVlmReasoner:
-    """So many calls at once for the queries, one for the list, one for the answer.
+    """Several concurrent calls for the queries, one for the list, one for the answer.
 
     Each method may raise what `chassis.errors` declares; none keeps state between calls.
     """
@@ -94,7 +94,7 @@ class ThreeStepVlmReasoner:
             return prompt_of(name, query, Ranking, options, RANK_TOKENS, evidence=shown.text)
 
         def shown_within(tokens: int) -> EvidenceBlocks:
-            """All of them, shorter where there is little room: a list that lacks some cannot rank them."""
+            """Return all pieces, shortened if space is short: a list that lacks some cannot rank them."""
             best, chars = evidence_blocks(pieces, tokens), max(len(piece.text) for piece in pieces)
             while tokens > 0 and chars > LEAST_CUT and len(best.places) < len(pieces):
                 chars = chars * 4 // 5

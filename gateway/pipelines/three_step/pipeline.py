@@ -32,7 +32,9 @@ from gateway.steps.photo import begin_image_search, fuse
 from gateway.thresholds import Thresholds
 
 IMAGE_CHARS, LIST_CHARS, PAGES_CHARS = 6_000, 20_000, 6_000
-"""What of the nearest images' texts, of the list to rank and of the ranked results the model reads."""
+"""Characters in a prompt: of the nearest images' texts, the list to rank and the ranked results."""
+NEAR_IMAGES, SAMPLES, CHUNKS, LIST_LENGTH = 10, 3, 30, 10
+"""The paper's counts: section 4.1, figure 3."""
 
 MODULES = frozenset(
     {
@@ -63,18 +65,11 @@ STAGE_GRAPH = StageGraph(
 
 @dataclass(frozen=True, slots=True)
 class ThreeStepPipeline:
-    """Search by several wordings, rerank what the best of them found as a list, answer briefly.
-
-    Counts are the paper's: section 4.1, figure 3.
-    """
+    """Search by several wordings, rerank what the best of them found as a list, answer briefly."""
 
     services: Services
     reasoner: ThreeStepVlmReasoner
     thresholds: Thresholds
-    near_images: int = 10
-    samples: int = 3
-    chunks: int = 30
-    list_length: int = 10
     name: str = "three-step"
     stage_graph: StageGraph = STAGE_GRAPH
     missing: frozenset[str] = frozenset()
@@ -84,7 +79,7 @@ class ThreeStepPipeline:
         """Image search beside step 1, web search (3.1); step 2, reranking (3.2); step 3, the answer."""
         async with prefetching() as group:
             sees = "image-search" not in self.missing
-            begun = begin_image_search(group, self.services, query, run, self.near_images, now=sees)
+            begun = begin_image_search(group, self.services, query, run, NEAR_IMAGES, now=sees)
             if not sees:
                 begun.cancel()
             pages = await self._find_pages(query, run)
@@ -94,7 +89,7 @@ class ThreeStepPipeline:
             return await answer_unchecked(answer, query, context, tokens, run)
 
     async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
-        """Steps 1 and 2."""
+        """Run steps 1 and 2."""
         if "text-search" in self.missing:
             return ()
         search, results = await self._search(await self._sample(query, run), run)
@@ -107,7 +102,7 @@ class ThreeStepPipeline:
         if "earlier-answers" in self.missing:
             questions = tuple(replace(turn, answer="", abstained=False) for turn in query.history)
             query = replace(query, history=questions)
-        samples = 1 if "multi-query" in self.missing else self.samples
+        samples = 1 if "multi-query" in self.missing else SAMPLES
         count, queries = min(samples, run.plan.sub_queries), tuple[str, ...]()
         async with run.optional(Stage.QUERY_SAMPLING), run.stage(Stage.QUERY_SAMPLING) as deadline:
             queries = await self.reasoner.sample_queries(query, count, deadline)
@@ -118,7 +113,7 @@ class ThreeStepPipeline:
         """Search each query alone; return the first of those with most results, and its results."""
         size, groups = Work(len(queries)), dict[str, tuple[Evidence, ...]]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, size) as deadline:
-            chunks = run.plan.share_of_hits(self.chunks)
+            chunks = run.plan.share_of_hits(CHUNKS)
             works = {query: partial(self._search_alone, query, chunks, deadline) for query in queries}
             groups = await some_of(works)
         best = max(groups, key=lambda query: len(groups[query]), default="")
@@ -142,7 +137,7 @@ class ThreeStepPipeline:
         listed = shorten(results, run.plan.share_of_evidence(LIST_CHARS), words)
         if not listed:
             return listed
-        order = (await self._rank(query, listed, run))[: self.list_length]
+        order = (await self._rank(query, listed, run))[:LIST_LENGTH]
         ranked = evidence.in_search_order([results[place] for place in order])
         return shorten(ranked, run.plan.share_of_evidence(PAGES_CHARS), words)
 
@@ -153,7 +148,7 @@ class ThreeStepPipeline:
             return order
         size = Work(extra_prompt_tokens=evidence.prompt_tokens(listed, LIST_CHARS))
         async with run.optional(Stage.LISTWISE_RERANK), run.stage(Stage.LISTWISE_RERANK, size) as deadline:
-            order = await self.reasoner.rank(query, listed, self.list_length, deadline)
+            order = await self.reasoner.rank(query, listed, LIST_LENGTH, deadline)
         run.explain.note(Stage.LISTWISE_RERANK, (str(place + 1) for place in order))
         return order
 

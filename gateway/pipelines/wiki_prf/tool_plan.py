@@ -209,7 +209,7 @@ def _without_thoughts(text: str, then: re.Pattern[str]) -> str:
 
 
 def _listed(text: str) -> str:
-    """Return what the tool tags hold, all of them; everything where there are none."""
+    """Return the content of all tool tags; the whole text if there are none."""
     marks = list(_TOOLS.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     inside = [text[m.end() : end] for m, end in zip(marks, ends, strict=False) if not m.group(1)]

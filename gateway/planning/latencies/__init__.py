@@ -14,7 +14,7 @@ from pydantic import ConfigDict
 from chassis.validation import Amount, Count, Switch, read_settings, read_toml
 from gateway.planning.stages import Stage
 
-PACKAGED = ("pocket", "l40s")
+PACKAGED = ("lite", "l40s")
 WORKING = tuple(stage for stage in Stage if stage is not Stage.ADMISSION)
 """Waiting to be let in is no work."""
 _STRICT = ConfigDict(extra="forbid")
@@ -100,7 +100,7 @@ class VlmSpeed:
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """The table of one kind of node. `vlm` None: every stage is read by the pocket reasoner.
+    """The table of one kind of node. `vlm` None: every stage is read by the lite reasoner.
 
     `stage_vlms`: the speeds of other models, by the stage that each does. Which of several models has read
     a question's photo is not followed: none of them is taken to have it cached.
@@ -150,6 +150,7 @@ def load_latencies(
     source: str | Path, vlm: VlmSpeed | None = None, stage_vlms: Mapping[Stage, VlmSpeed] | None = None
 ) -> Latencies:
     """Return the packaged table of that name, or the file. Raises `WrongSettings` if it cannot be used."""
+    source = "lite" if source == "pocket" else source  # its earlier name
     path = Path(__file__).with_name(f"{source}.toml") if source in PACKAGED else Path(source)
     name = f"The latency table {source}"
     content = read_toml(path, name)

@@ -3,11 +3,11 @@
 Without a language model. A question that compares two things is refused, with what was found.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import anyio
 
-from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
+from chassis.errors import UNAVAILABLE
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
 from contracts.domain_router import Domain
@@ -19,8 +19,9 @@ from gateway.reasoning.lite.question import (
     parse_question,
     search_queries,
 )
-from gateway.reasoning.lite.reading import best_candidate, printed_name, read_evidence, readable
+from gateway.reasoning.pieces import orders_answer
 from gateway.reasoning.port import Read, ReadPhoto, note_missing
+from gateway.reasoning.print import AGREES, best_candidate, printed_name, readable
 from gateway.state import (
     Context,
     Draft,
@@ -30,13 +31,15 @@ from gateway.state import (
     PhotoText,
     Query,
     Quote,
+    Reading,
     Reply,
     Tool,
+    ToRead,
     photo_evidence,
     reason_of,
 )
 from language.identification import is_english
-from language.names import mentions, same_name
+from language.names import agreement, coverage, mentions, same_name
 from language.sentences import sentences
 
 WAITING_SHARE = 0.6
@@ -44,7 +47,8 @@ WAITING_SHARE = 0.6
 _MOST_SPOKEN = 25
 """Words of a photo's print that are read out."""
 _READER = "reader"
-_UNAVAILABLE = (DeadlineExceeded, Overloaded, DependencyUnavailable)
+_NAMES_IT = 0.5
+"""Share of a name's letters from which a passage speaks of the thing."""
 
 
 class LiteReasoner:
@@ -77,10 +81,8 @@ class LiteReasoner:
         meant = question.about is not About.NAMED or mentions(printed.plain, question.names[0])
         if evidence and meant and not nameless:
             try:
-                reply = _answer_directly(question, evidence, printed, name) or await read_evidence(
-                    self._read, question, evidence, printed, None, deadline
-                )
-            except _UNAVAILABLE:
+                reply = await self._find_answer(question, evidence, printed, name, None, deadline)
+            except UNAVAILABLE:
                 note_missing(_READER)  # the searches may find more, and the answer is read once more
         title = name.name if name is not None and question.about is About.VIEW else None
         return Draft(
@@ -128,13 +130,48 @@ class LiteReasoner:
         if thing is None and question.asks_name(None):
             return Reply(None, 0.0, reason=Reason.LOW_CONFIDENCE)
         try:
-            reply = _answer_directly(question, evidence, printed, thing) or await read_evidence(
-                self._read, question, evidence, printed, thing, deadline
-            )
-        except _UNAVAILABLE as error:
+            reply = await self._find_answer(question, evidence, printed, thing, thing, deadline)
+        except UNAVAILABLE as error:
             note_missing(_READER)
             return Reply(None, 0.0, reason=reason_of(error.kind))
         return reply or Reply(None, 0.0, reason=Reason.LOW_CONFIDENCE)
+
+    async def _find_answer(
+        self,
+        question: ParsedQuestion,
+        evidence: Sequence[Evidence],
+        printed: PhotoText,
+        name: Entity | None,
+        entity: Entity | None,
+        deadline: Deadline,
+    ) -> Reply | None:
+        """Return the print or the name if the question asks for no more, else the reader's likeliest answer.
+
+        `printed`: the photo's print without noise. `name`: the thing to name; `entity`: the thing to read
+        about, if it is identified. No single passage answers a comparison.
+        """
+        direct = _answer_directly(question, evidence, printed, name)
+        thing = entity if entity is not None and is_about(question, entity) else None
+        about = _passages(question, evidence, printed, thing)
+        passages = dict(sorted(about, key=lambda each: evidence[each[0]].place))  # as its contract demands
+        if direct or question.compares or not passages:
+            return direct
+        subjects: tuple[str | None, ...] = (None,)
+        if question.about is About.SPOKEN and question.names:
+            subjects = question.names
+        elif question.about is About.VIEW and thing is not None:
+            subjects = (thing.name,)
+        answers: list[Reading] = []
+        for subject in subjects:
+            answers += await self._read(question.text, tuple(passages.values()), subject, deadline)
+        best = max(answers, key=lambda each: each.probability, default=None)
+        if best is None or not best.spoken.strip():
+            return None
+        index, passage = list(passages.items())[best.passage]
+        # Noise is left out of a photo's print, so each line is quoted separately.
+        lines = best.sentence.split("\n") if passage.kind is CitationKind.PHOTO else [best.sentence]
+        quotes = tuple(Quote(index, line) for line in lines if line.strip())
+        return Reply(best.spoken, best.probability, quotes, quoted=True)
 
 
 def _answer_directly(
@@ -162,3 +199,30 @@ def _what_was_seen(evidence: Sequence[Evidence]) -> Reply:
     """Return the remembered sightings, each of which says what, when and where."""
     quotes = tuple(Quote(place, item.text) for place, item in enumerate(evidence))
     return Reply(" ".join(item.text for item in evidence), None, quotes, quoted=True)
+
+
+def _passages(
+    question: ParsedQuestion, evidence: Sequence[Evidence], printed: PhotoText, thing: Entity | None
+) -> Iterator[tuple[int, ToRead]]:
+    """Yield the passages about the thing, each with its place in the evidence.
+
+    Records of other things are left out, and passages without a name that the question gives or stands for.
+    If it points at a thing that was not identified, only pages whose title is printed on it stay.
+    """
+    unknown = question.about is About.VIEW and thing is None and question.points
+    names = question.names if question.about in (About.NAMED, About.SPOKEN) else ()
+    for index, item in enumerate(evidence):
+        if item.kind is CitationKind.PHOTO:
+            if printed.lines:  # a line that addresses the answerer says nothing of the thing
+                signs = PhotoText(tuple(line for line in printed.lines if not orders_answer(line.text)))
+                boxes = tuple(line.box for line in signs.lines)
+                yield index, ToRead(signs.plain, "", CitationKind.PHOTO, boxes)
+            continue
+        printed_on_it = (agreement(item.title, printed.plain) or 0.0) >= AGREES
+        of_it = thing is not None and item.entity in (None, thing.name)
+        is_about_it = of_it if item.kind is CitationKind.IMAGE else printed_on_it or not unknown
+        text = f"{item.title} {item.passage or item.text}"
+        if names and not any(coverage(name, text) >= _NAMES_IT for name in names):
+            continue
+        if is_about_it and item.text.strip():
+            yield index, ToRead(item.text, item.entity or item.title, item.kind)

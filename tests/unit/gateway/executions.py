@@ -30,7 +30,7 @@ def execution_of(
     pipeline: Pipeline, clock: Clock = time.monotonic, sessions: Sessions | None = None, **options: Any
 ) -> Execution:
     """Return an execution with sessions and traces in memory; `options` are those of `Execution`."""
-    planner = Planner(Plan(), Estimates(load_latencies("pocket"), clock))
+    planner = Planner(Plan(), Estimates(load_latencies("lite"), clock))
     tiers = [Tier(Admission(4, 0, clock), planner)]
     sessions = sessions or Sessions(MemoryStore())
     return Execution({pipeline.name: pipeline}, sessions, Traces(5), tiers, **options)

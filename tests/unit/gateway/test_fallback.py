@@ -43,8 +43,8 @@ async def test_without_its_model_the_gateway_answers_by_quoting(
     assert (answer.reason, answer.route) == (Reason.ANSWERED, Route.RAG)
     assert "Mira Holm" in answer.answer
     assert answer.degraded == (["answer"] if can_draft else ["draft", "answer"])
-    assert ("pocket_draft" in answer.timings_ms) is not can_draft
-    assert "pocket_answer" in answer.timings_ms
+    assert ("lite_draft" in answer.timings_ms) is not can_draft
+    assert "lite_answer" in answer.timings_ms
 
 
 def invent(_: Query, context: Context) -> Reply:

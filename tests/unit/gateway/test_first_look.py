@@ -73,7 +73,7 @@ async def test_photo_that_the_model_does_not_see_is_drafted_by_the_fallback() ->
     result, _ = await ask(reasoner, "Who wrote this?", photo=PHOTO, history=HISTORY, fallback=fallback)
     assert reasoner.queries == reasoner.rewrites == []
     assert len(fallback.queries) == 1
-    assert "pocket_draft" in result.stages
+    assert "lite_draft" in result.stages
     assert result.outcome.entity is not None
     assert result.outcome.entity.name == BOOK
     assert result.run.degraded == []

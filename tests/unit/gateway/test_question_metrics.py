@@ -168,7 +168,7 @@ class Node:
         self._now, self._takes_s, self._work = 100.0, takes_s, work
         self.ended: list[QuestionRecord] = []
         self._registry = CollectorRegistry()
-        self._metrics = GatewayMetrics(self._registry, self.name, Estimates(load_latencies("pocket")))
+        self._metrics = GatewayMetrics(self._registry, self.name, Estimates(load_latencies("lite")))
         self._execution = execution_of(self, self._clock, sessions, on_end=self._record)
 
     def _clock(self) -> float:

@@ -1,4 +1,4 @@
-"""What a stage's time is counted as: its own, the model's or the pocket reasoner's, or nothing at all."""
+"""What a stage's time is counted as: its own, the model's or the lite reasoner's, or nothing at all."""
 
 from datetime import UTC, datetime
 
@@ -174,7 +174,7 @@ async def test_empty_ranking_is_not_timed(services: FakeServices) -> None:
         (LOREGLASS, Stage.CROPPER, "no_crops"),
         (QA_DRAGON, Stage.OBJECT_LIST, "no_crops"),
         (QA_DRAGON, Stage.QUERY_SPLIT, "one_query"),
-        (LOREGLASS, Stage.ANSWER, "pocket_answer"),
+        (LOREGLASS, Stage.ANSWER, "lite_answer"),
     ],
 )
 async def test_a_stage_that_the_plan_leaves_out_or_lessens_is_named_by_the_cut(
@@ -216,7 +216,7 @@ async def deadline_of_the_model(stage: Stage, fallback: str | None, plan: FixedP
 
 
 @pytest.mark.parametrize(
-    ("stage", "fallback"), [(Stage.ANSWER, Stage.POCKET_ANSWER), (Stage.DRAFT, Stage.POCKET_DRAFT)]
+    ("stage", "fallback"), [(Stage.ANSWER, Stage.LITE_ANSWER), (Stage.DRAFT, Stage.LITE_DRAFT)]
 )
 async def test_model_deadline_reserves_time_for_the_fallback(
     monkeypatch: pytest.MonkeyPatch, stage: Stage, fallback: Stage

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from contracts.answer import CitationKind
 from gateway.pipelines.baselines.model import Findings
-from gateway.reasoning.lite.reading import orders_answer
-from gateway.reasoning.pieces import HEADING_CHARS, excerpt, shorten
+from gateway.reasoning.pieces import HEADING_CHARS, excerpt, orders_answer, shorten
 from gateway.state import Entity, Evidence
 
 TEXT = st.text(alphabet=st.sampled_from("ab. \n"), max_size=400)

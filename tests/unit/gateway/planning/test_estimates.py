@@ -137,7 +137,7 @@ def test_model_and_fallback_have_separate_estimates() -> None:
     assert live.p50_ms(Stage.ANSWER) == pytest.approx(TABLE.expected_ms(Stage.ANSWER), rel=0.06)
 
 
-POCKET = files("gateway.planning.latencies").joinpath("pocket.toml").read_text("utf-8")
+LITE = files("gateway.planning.latencies").joinpath("lite.toml").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", PACKAGED)
@@ -155,8 +155,8 @@ def test_a_packaged_table_lists_every_service_and_plans_every_stage(name: str) -
 
 
 def test_a_call_takes_the_longer_the_more_it_is_asked_to_do() -> None:
-    pocket, l40s = load_latencies("pocket"), load_latencies("l40s", VlmSpeed())
-    assert pocket.expected_ms(Stage.CROP_SEARCH, Work(4)) > pocket.expected_ms(Stage.CROP_SEARCH, Work(1))
+    lite, l40s = load_latencies("lite"), load_latencies("l40s", VlmSpeed())
+    assert lite.expected_ms(Stage.CROP_SEARCH, Work(4)) > lite.expected_ms(Stage.CROP_SEARCH, Work(1))
     short, usual, long = Work(max_output_tokens=10), Work(), Work(extra_prompt_tokens=2_000)
     times = [l40s.expected_ms(Stage.ANSWER, work) for work in (short, usual, long)]
     assert times == sorted(set(times))
@@ -187,9 +187,9 @@ def test_a_server_with_prefix_caching_reads_the_photo_once() -> None:
 def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(
     tmp_path: Path, change: tuple[str, str], sentence: str
 ) -> None:
-    assert change[0] in POCKET
+    assert change[0] in LITE
     path = tmp_path / "mine.toml"
-    path.write_text(POCKET.replace(*change), "utf-8")
+    path.write_text(LITE.replace(*change), "utf-8")
     with pytest.raises(ValueError, match=r"\.$") as refused:
         load_latencies(path)
     assert sentence in str(refused.value)

@@ -194,7 +194,7 @@ async def test_a_starting_gateway_logs_its_parts_once_without_passwords(services
         async with gateway_before(services, **model, redis_url=f"redis://:{PASSWORD}@redis:6379") as world:
             await world.ask()
     (line,) = [line for line in lines if line["event"] == "started"]
-    assert (line["version"], line["profile"]) == (version("loreglass"), "pocket")
+    assert (line["version"], line["profile"]) == (version("loreglass"), "lite")
     assert (line["reasoning"], line["model"], line["model_url"]) == ("vlm", "qwen", "http://vlm:8000/v1")
     assert line["stage_models"] == {"prf": "http://prf:8000"}
     assert (line["sessions"], line["asks_for_keys"]) == ("memory", False)

@@ -19,7 +19,7 @@ from tests.unit.gateway.planning.stage_graphs import LOREGLASS, QA_DRAGON, STAGE
 
 GUIDE = Path(__file__).parents[4] / "docs" / "latency-budget.md"
 FP8, BF16 = VlmSpeed(), VlmSpeed(prefill_ms_per_1k=96.0, decode_ms_per_token=28.0)
-POCKET = load_latencies("pocket")
+LITE = load_latencies("lite")
 NAMES = [cut.name for cut in LADDER]
 TIMES = st.floats(0.0, 20_000.0)
 STAGE_GRAPH = st.sampled_from(sorted(STAGE_GRAPHS.values(), key=lambda graph: graph.name))
@@ -102,16 +102,16 @@ def test_more_time_never_gives_a_smaller_plan_and_a_finished_stage_shortens_it(
     ("speed", "graph", "deadline_ms", "last"),
     [
         (FP8, LOREGLASS, 3_000, None),
-        (FP8, LOREGLASS, 2_000, "pocket_draft"),
-        (FP8, LOREGLASS, 1_000, "pocket_answer"),
-        (FP8, LOREGLASS, 300, "pocket_answer"),
+        (FP8, LOREGLASS, 2_000, "lite_draft"),
+        (FP8, LOREGLASS, 1_000, "lite_answer"),
+        (FP8, LOREGLASS, 300, "lite_answer"),
         (BF16, LOREGLASS, 5_000, None),
-        (BF16, LOREGLASS, 3_000, "pocket_draft"),
-        (BF16, LOREGLASS, 2_000, "pocket_steps"),
+        (BF16, LOREGLASS, 3_000, "lite_draft"),
+        (BF16, LOREGLASS, 2_000, "lite_steps"),
         (FP8, QA_DRAGON, 10_000, None),
         (FP8, QA_DRAGON, 5_000, "no_crops"),
         (BF16, QA_DRAGON, 10_000, "one_query"),
-        (BF16, QA_DRAGON, 5_000, "pocket_answer"),
+        (BF16, QA_DRAGON, 5_000, "lite_answer"),
     ],
 )
 def test_cuts_on_an_l40s_match_the_guide(
@@ -136,7 +136,7 @@ def test_time_for_one_call_of_the_model_goes_to_the_answer() -> None:
 
 @pytest.mark.parametrize("graph", STAGE_GRAPHS.values(), ids=STAGE_GRAPHS)
 def test_the_pocket_profile_cuts_nothing_at_ten_seconds_with_room_to_spare(graph: StageGraph) -> None:
-    choice = Planner(FULL, Estimates(POCKET)).choose(10_000, (), 1, False, graph)
+    choice = Planner(FULL, Estimates(LITE)).choose(10_000, (), 1, False, graph)
     assert choice.cuts == ()
     assert choice.expected_ms < 4_000
 
@@ -157,7 +157,7 @@ def test_under_load_that_slows_the_node_more_is_cut() -> None:
         chooser.estimates.observe(Stage.ANSWER, Work(), 950.0, 1)
     idle, loaded = (names(chooser.choose(4_000, (), load, False, LOREGLASS).cuts) for load in (1, 8))
     assert len(idle) < len(loaded)
-    assert "pocket_draft" in loaded
+    assert "lite_draft" in loaded
 
 
 def test_a_busy_node_does_not_speculate_and_gives_up_nothing_else() -> None:
@@ -198,11 +198,11 @@ def test_stages_that_are_off_cost_nothing(plan: Plan, graph: StageGraph, off: se
 def test_only_cuts_of_later_stages_are_effective() -> None:
     choice = planner().choose(300, {Stage.DRAFT, Stage.TEXT_SEARCH, Stage.RERANKER}, 1, False, LOREGLASS)
     assert choice.cuts
-    assert {"fewer_crops", "fewer_queries", "one_query", "pocket_draft"}.isdisjoint(names(choice.effective))
-    assert "pocket_answer" in names(choice.effective)
-    without_model = Planner(FULL, Estimates(POCKET)).choose(100, (), 1, False, LOREGLASS)
+    assert {"fewer_crops", "fewer_queries", "one_query", "lite_draft"}.isdisjoint(names(choice.effective))
+    assert "lite_answer" in names(choice.effective)
+    without_model = Planner(FULL, Estimates(LITE)).choose(100, (), 1, False, LOREGLASS)
     assert without_model.cuts == LADDER
-    assert {"pocket_answer", "pocket_draft", "shorter_answer"}.isdisjoint(names(without_model.effective))
+    assert {"lite_answer", "lite_draft", "shorter_answer"}.isdisjoint(names(without_model.effective))
 
 
 def test_the_reranker_is_asked_for_no_more_than_both_its_models_read() -> None:

@@ -47,7 +47,7 @@ class Node:
 
 def planner() -> Planner:
     """A pocket node that has seen its reranker take 6 s when four are in flight."""
-    live = Estimates(load_latencies("pocket"), clock=lambda: 0.0)
+    live = Estimates(load_latencies("lite"), clock=lambda: 0.0)
     for _ in range(40):
         live.observe(Stage.RERANKER, Work(36), 10.0, load=1)
         live.observe(Stage.RERANKER, Work(36), 6_000.0, load=4)
