@@ -166,7 +166,8 @@ def fit_clauses(
             for ids in [each.ids[None].to(device)]
         ]
     model.cpu()
-    head = ClauseHead(layers[0].shape[0], layers[0].shape[2]).to(device)
+    head = ClauseHead(layers[0].shape[0], layers[0].shape[2])
+    head.to(device)
     optimizer = torch.optim.AdamW(head.parameters(), lr=_RATE, weight_decay=0.02)
     steps = _EPOCHS * -(-len(examples) // _BATCH)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, steps))
@@ -183,7 +184,8 @@ def fit_clauses(
         nn.utils.clip_grad_norm_(head.parameters(), 1.0)
         optimizer.step()
         scheduler.step()
-    return head.eval().cpu()
+    head.cpu().eval()
+    return head
 
 
 def loss(outputs: Tensor, kinds: Tensor, clauses: Sequence[tuple[int, int]]) -> Tensor:

@@ -19,12 +19,12 @@ from tqdm import tqdm
 
 from chassis.calibration import LogisticCurve
 from chassis.models.encoders import CrossEncoder
+from evaluation.data.model import DatasetError
 from evaluation.judging.text import says
 from evaluation.scoring.measures import calibration_error
 from services.reader.engine import Query
 from services.reader.engines.builtin import reader_of
 from services.reader.engines.extractive import FEATURES
-from training.commands.train import says_why
 from training.reader.tasks import ReadingTask, read_tasks
 
 LEAST = (0.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
@@ -133,8 +133,10 @@ def main(
     ] = None,
 ) -> None:
     """Measure an exported reader."""
-    with says_why():
+    try:
         tasks = read_tasks(file, limit, depth, seed, articles or ())
+    except DatasetError as error:
+        raise typer.BadParameter(str(error)) from error
     show(figures_of(list(measure(tasks, CrossEncoder(weights)))))
 
 
