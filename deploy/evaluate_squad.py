@@ -9,6 +9,7 @@ import hashlib
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +47,9 @@ def main(
     seed: Annotated[int, typer.Option(help="chooses the questions")] = 1,
     articles: Annotated[list[str] | None, typer.Option(help="ask about these only", metavar="A,B")] = None,
     leave_out: Annotated[list[str] | None, typer.Option(help="ask about all but", metavar="A,B")] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="index only the articles that are asked about")
+    ] = False,
     photo: Annotated[Path | None, typer.Option(help="sent with every question", exists=True)] = None,
     pipeline: Annotated[str, typer.Option(help="which one answers")] = "loreglass",
     concurrency: Annotated[int, typer.Option(min=1, help="questions at once")] = 2,
@@ -61,7 +65,11 @@ def main(
     )
     most, drawn = (None, None) if every else (limit, seed)
     dataset = read_dataset(f"{PREFIX}{file}", limit=most, seed=drawn, squad=choice)
-    folder = Path("var/eval/squad") / f"{file.stem}-{state_of_platform()[:8]}"
+    if alone:
+        titles = {each.turns[0].domain for each in dataset.conversations}
+        dataset = replace(dataset, texts=tuple(each for each in dataset.texts if each.title in titles))
+    name = f"{file.stem}-alone" if alone else file.stem
+    folder = Path("var/eval/squad") / f"{name}-{state_of_platform()[:8]}"
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
     facts: dict[str, object] = {"limit": most, "seed": drawn, "squad": choice.model_dump(mode="json")}

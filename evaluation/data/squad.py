@@ -73,9 +73,7 @@ def read_squad(path: Path, choice: SquadChoice, limit: int | None, seed: int | N
     if not rows.good:
         return Dataset(path.name, (), tuple(rows.rejected))
     titles = list(dict.fromkeys(each.turns[0].domain for each in rows.good))
-    wanted = set(_match_titles(choice.articles, titles) or titles) - set(
-        _match_titles(choice.left_out, titles)
-    )
+    wanted = set(match_titles(choice.articles, titles) or titles) - set(match_titles(choice.left_out, titles))
     if (photo := choice.photo) is not None:
         try:
             photo_inside(photo.parent, photo.name)
@@ -157,7 +155,7 @@ def _list(row: Mapping[str, Any], key: str) -> list[Any]:
     return value
 
 
-def _match_titles(given: Sequence[str], titles: Sequence[str]) -> list[str]:
+def match_titles(given: Sequence[str], titles: Sequence[str]) -> list[str]:
     """The titles that are named, several in one text with commas between; a title may hold commas itself.
 
     Raises `DatasetError`, which names the titles that there are.

@@ -44,7 +44,7 @@ def in_words(reply: Answer | Outcome, question: str = "", most_chars: int = CLOS
         return ""
     sentence = without_markup(readable_excerpt(closest.sentence, most_chars, question)).replace('"', "'")
     title = without_markup(closest.title)
-    is_cut = sentence[-1:].isalnum() and closest.snippet.partition(words)[2][:1] == " "
+    is_cut = sentence[-1:].isalnum() and closest.snippet.partition(closest.sentence)[2][:1] == " "
     end = "…" if is_cut else ""
     return f'The closest I found: "{sentence}{end}"' + (f" ({title})." if title else ".")
 

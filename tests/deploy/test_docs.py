@@ -24,7 +24,15 @@ from tests.deploy.compose_file import ROOT, SERVICES
 
 PAGES = sorted(
     page
-    for pattern in ("*.md", "docs/**/*.md", "k8s/*.md", "corpus/*.md", "deploy/*/*.md", "services/*/*.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "k8s/*.md",
+        "corpus/*.md",
+        "deploy/*/*.md",
+        "services/*/*.md",
+        "training/*/*.md",
+    )
     for page in ROOT.glob(pattern)
     if page.name != "CHANGELOG.md" and page.parent.name != "decisions"  # which tell of what was
 )

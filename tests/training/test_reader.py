@@ -14,11 +14,13 @@ from typer.testing import CliRunner
 
 from chassis.models import encoders as served
 from chassis.models.encoders import CrossEncoder
+from evaluation.data.model import DatasetError
 from services.reader.engine import Passage
 from tests.models.tiny_bge import tiny_bge
 from training import cli, onnx_export
 from training import onnx_export as exported
 from training.reader.clauses import loss
+from training.reader.measure import Outcome, figures_of
 from training.reader.rows import Row, near_misses, read_rows
 from training.reader.tasks import read_tasks
 
@@ -80,7 +82,10 @@ def test_a_reader_is_fitted_exported_calibrated_and_measured(tmp_path: Path) -> 
     result = CliRunner().invoke(cli.app, command)
     assert result.exit_code == 0, result.output
     assert "rows.jsonl" in result.output
-    assert "unanswerable answered" in result.output
+    report = json.loads((out / "report.json").read_text("utf-8"))
+    assert list(report) == [str(learnt), str(tuned)]
+    assert report[str(tuned)]["answerable"] == 1
+    assert report[str(tuned)]["frontier"][0]["unanswerable_answered"] == 1.0
     model = CrossEncoder(out / "weights")
     assert model.card["reader"]["coefficients"].keys() >= {"margin", "named", "record", "print"}
     first = spans_of(model)
@@ -119,6 +124,42 @@ def test_tasks_have_the_passages_that_are_read_and_answers_to_other_questions(tm
     scene = next(each for each in read_tasks(rows(tmp_path), 99, 5, seed=1) if each.golds == ("red",))
     assert str(scene.subject).startswith("tower")
     assert scene.passages == (Passage(scene.passages[0].text, "tower"),)
+
+
+def test_only_the_chosen_articles_are_asked_about_and_searched(tmp_path: Path) -> None:
+    content = json.loads(squad(tmp_path).read_text("utf-8"))
+    content["data"].append(json.loads(json.dumps(content["data"][0])) | {"title": "Old_Mill"})
+    (tmp_path / "two.json").write_text(json.dumps(content), "utf-8")
+    assert len(read_tasks(tmp_path / "two.json", 9, 9, seed=1)) == 4
+    tasks = read_tasks(tmp_path / "two.json", 9, 9, seed=1, articles=["old mill"])
+    assert len(tasks) == 2
+    assert {each.title for task in tasks for each in task.passages} == {"Old Mill"}
+    with pytest.raises(DatasetError, match="There are: Harbour, Old Mill"):
+        read_tasks(tmp_path / "two.json", 9, 9, seed=1, articles=["Tower"])
+    with pytest.raises(DatasetError, match="not in SQuAD's format"):
+        read_tasks(rows(tmp_path), 9, 9, seed=1, articles=["Tower"])
+
+
+def test_figures_are_shares_of_the_answerable_and_of_the_unanswerable_questions() -> None:
+    outcomes = [
+        Outcome(answerable=True, right=True, held=True, probability=0.9, words=4),
+        Outcome(answerable=True, right=False, held=True, probability=0.62, words=2),
+        Outcome(answerable=True, right=True, held=False, probability=0.3, words=1),
+        Outcome(answerable=False, right=False, held=False, probability=0.5, words=1),
+    ]
+    figures = figures_of(outcomes)
+    points = {point.pop("least_probability"): point for point in figures["frontier"]}
+    assert points[0.5] == {
+        "right": 0.3333,
+        "wrong": 0.3333,
+        "unanswerable_answered": 1.0,
+        "median_words": 3,
+    }
+    assert points[0.65]["unanswerable_answered"] == 0.0
+    assert (figures["questions"], figures["answerable"], figures["held"]) == (4, 3, 0.6667)
+    assert figures["calibration_error"] == pytest.approx((0.1 + 0.62 + 0.7 + 0.5) / 4)
+    assert figures["brier_score"] == pytest.approx((0.1**2 + 0.62**2 + 0.7**2 + 0.5**2) / 4, abs=1e-4)
+    assert figures_of(outcomes[3:])["held"] is None
 
 
 def test_a_subject_finds_the_passages_of_a_question_that_does_not_name_its_thing(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`loreglass train reader`: the small encoder that reads, ranks and verifies without a language model."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -28,14 +29,16 @@ def reader(
     files: Files,
     base: Annotated[Path, typer.Option(exists=True, help="folder of a BERT with its tokenizer.json")],
     tune: Tune,
-    out: Annotated[Path, typer.Option(help="the run's folder; one that was broken off goes on")],
-    epochs: Annotated[float, typer.Option(help="over the rows with spans")] = 2.0,
-    seed: Annotated[int, typer.Option(help="of the fit")] = 1,
-    threads: Annotated[int, typer.Option(min=1, help="of the CPU")] = 2,
+    out: Annotated[Path, typer.Option(help="Run folder. An interrupted run is resumed.")],
+    epochs: Annotated[float, typer.Option(help="Training epochs")] = 2.0,
+    seed: Annotated[int, typer.Option(help="Random seed")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads")] = 2,
+    device: Annotated[str, typer.Option(help="auto (CUDA if there is one), cpu, cuda or cuda:N")] = "auto",
     bf16: Annotated[bool, typer.Option(help="faster on processors with AVX-512 BF16 or AMX")] = False,
-    limit: Annotated[int, typer.Option(help="questions of each file that calibrate")] = 500,
+    limit: Annotated[int, typer.Option(help="Questions per --tune file used for calibration.")] = 500,
     after: Annotated[
-        Path | None, typer.Option(exists=True, help="a finished run; its weights read near misses then")
+        Path | None,
+        typer.Option(exists=True, help="Start from this finished run and add near-miss passages."),
     ] = None,
     keep: Annotated[
         float,
@@ -47,35 +50,42 @@ def reader(
             exists=True, show_default=False, help="long sentences with the clause to say; else the project's"
         ),
     ] = _CLAUSES,
-    name: Annotated[str, typer.Option(help="of the model")] = "loreglass-reader",
+    name: Annotated[str, typer.Option(help="Model name")] = "loreglass-reader",
 ) -> None:
-    """Fit the encoder, export it with int8 weights, calibrate it, and print how well it reads."""
+    """Fit the encoder, export it with int8 weights, calibrate it, and report how well it reads."""
     with says_why():
         require("torch", "transformers", "onnx", "sklearn")
         import torch
 
+        from chassis.accelerator import Placement, open_accelerator
         from chassis.models.encoders import CrossEncoder
         from training.reader.calibrate import calibrate
         from training.reader.clauses import fit_clauses, read_clauses
         from training.reader.export import mean_of_runs, write_reader
         from training.reader.fit import SECOND_ROUND, Plan, fit
-        from training.reader.measure import measure, show
+        from training.reader.measure import figures_of, measure, show_report
         from training.reader.model import tokenizer
         from training.reader.rows import read_rows, squad_rows
         from training.reader.tasks import read_tasks
+        from training.samples import replace_text
 
         torch.set_num_threads(threads)
+        accelerator = open_accelerator(Placement(device)).device
         articles = [row for file in tune if file.suffix == ".json" for row in squad_rows(file)]
         titles = frozenset(row.title.replace(" ", "_") for row in articles)
         plan = replace(SECOND_ROUND if after else Plan(), epochs=epochs, seed=seed, bf16=bf16)
-        fit(read_rows(files, titles), base, out, plan, after)
+        fit(read_rows(files, titles), base, out, plan, after, accelerator)
         weights = out / "weights"
         model = mean_of_runs(out, base, after, keep)
-        head = fit_clauses(model, read_clauses(clauses), tokenizer(base, _WINDOW_TOKENS), seed)
+        head = fit_clauses(model, read_clauses(clauses), tokenizer(base, _WINDOW_TOKENS), seed, accelerator)
         write_reader(model, head, base, weights, name, _WINDOW_TOKENS)
         tasks = [read_tasks(file, limit, depth=5, seed=seed) for file in tune]
         calibrate(weights, [task for of_file in tasks for task in of_file])
-        for file, of_file in zip(tune, tasks, strict=True):
-            typer.echo(file.name)
-            show(list(measure(of_file, CrossEncoder(weights))))
+        fitted = CrossEncoder(weights)
+        report = {
+            str(file): figures_of(list(measure(of_file, fitted)))
+            for file, of_file in zip(tune, tasks, strict=True)
+        }
+        replace_text(out / "report.json", json.dumps(report, indent=1) + "\n")
+        show_report(report)
         typer.echo(f"written: {weights}")

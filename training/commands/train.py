@@ -21,9 +21,7 @@ Config = Annotated[str, typer.Argument(metavar="CONFIG", help="a preset by name 
 Data = Annotated[
     list[Path] | None, typer.Argument(metavar="[DATA]...", help="folders of `train data`; else the config's")
 ]
-Out = Annotated[
-    Path | None, typer.Option(help="the run's folder; one that was broken off goes on", file_okay=False)
-]
+Out = Annotated[Path | None, typer.Option(help="Run folder. An interrupted run is resumed.", file_okay=False)]
 Set = Annotated[
     list[str] | None, typer.Option("--set", help="another setting: lora.rank=8", metavar="NAME=VALUE")
 ]
@@ -175,7 +173,7 @@ def merge(
 
 
 def presets() -> None:
-    """Name the recipes, with the first sentence of each. A copy of one is a start for your own settings."""
+    """List the presets. Copy one to start your own settings."""
     for name in preset_names():
         lines = (PRESETS / f"{name}.yaml").read_text("utf-8").splitlines()
         opening = takewhile(lambda line: line.startswith("# "), lines)

@@ -26,7 +26,7 @@ class Bm25:
     def best(self, query: str, count: int) -> list[int]:
         """Return the places of the best texts, best first."""
         scores = np.zeros(self._size)
-        for term in set(terms(query)):
+        for term in sorted(set(terms(query))):
             having = self._weights.get(term, {})
             idf = math.log(1 + (self._size - len(having) + 0.5) / (len(having) + 0.5))
             for place, weight in having.items():

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from chassis.accelerator import CPU
 from chassis.models.windows import question_text
 from training.reader.fit import rate_at
 from training.reader.model import CrossEncoder, tokens_of
@@ -150,17 +151,23 @@ def clause_example(row: ClauseRow, tokens: Tokenizer) -> ClauseExample | None:
     return ClauseExample(torch.tensor(encoded.ids), torch.tensor(encoded.type_ids), answer, clause)
 
 
-def fit_clauses(model: CrossEncoder, rows: Sequence[ClauseRow], tokens: Tokenizer, seed: int) -> ClauseHead:
+def fit_clauses(
+    model: CrossEncoder, rows: Sequence[ClauseRow], tokens: Tokenizer, seed: int, device: str = CPU
+) -> ClauseHead:
     """Train a head on the encoder of `model`, whose layers are computed once: about 0.4 MB a row."""
     torch.manual_seed(seed)
     draw = random.Random(seed)
     examples = [each for row in rows if (each := clause_example(row, tokens))]
+    model.to(device)
     with torch.inference_mode():
         layers = [
-            layers_of(model, each.ids[None], each.types[None], torch.ones_like(each.ids)[None])[0].half()
+            layers_of(model, ids, each.types[None].to(device), torch.ones_like(ids))[0].half()
             for each in tqdm(examples, unit="sentence", mininterval=10)
+            for ids in [each.ids[None].to(device)]
         ]
+    model.cpu()
     head = ClauseHead(layers[0].shape[0], layers[0].shape[2])
+    head.to(device)
     optimizer = torch.optim.AdamW(head.parameters(), lr=_RATE, weight_decay=0.02)
     steps = _EPOCHS * -(-len(examples) // _BATCH)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, steps))
@@ -169,15 +176,15 @@ def fit_clauses(model: CrossEncoder, rows: Sequence[ClauseRow], tokens: Tokenize
     for batch in tqdm(_batches(lengths, draw), total=steps, unit="step", mininterval=10):
         chosen = [examples[place] for place in batch]
         states = nn.utils.rnn.pad_sequence([layers[place].float().transpose(0, 1) for place in batch], True)
-        kinds = nn.utils.rnn.pad_sequence([each.kinds(draw) for each in chosen], True)
-        mask = nn.utils.rnn.pad_sequence([torch.ones_like(each.ids) for each in chosen], True)
+        kinds = nn.utils.rnn.pad_sequence([each.kinds(draw) for each in chosen], True).to(device)
+        mask = nn.utils.rnn.pad_sequence([torch.ones_like(each.ids) for each in chosen], True).to(device)
         value = loss(head(states.transpose(1, 2), kinds, mask), kinds, [each.clause for each in chosen])
         optimizer.zero_grad()
         value.backward()
         nn.utils.clip_grad_norm_(head.parameters(), 1.0)
         optimizer.step()
         scheduler.step()
-    head.eval()
+    head.cpu().eval()
     return head
 
 

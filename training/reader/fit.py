@@ -1,18 +1,34 @@
-"""Fit the reader, from where it stopped."""
+"""Fit the reader. An interrupted run is resumed to the same result."""
 
+import hashlib
 import math
 import random
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from training.reader.model import CrossEncoder, Example, collate, example, load_run, loss, save, tokenizer
+from chassis.accelerator import CPU
+from training.reader.model import (
+    CHECKPOINT,
+    FINISHED,
+    CrossEncoder,
+    Example,
+    collate,
+    example,
+    load_run,
+    loss,
+    newest,
+    save,
+    tokenizer,
+)
 from training.reader.rows import Row, near_misses
+from training.runs import RunRefused
 
 _FIRST_SOURCES = ("qamr", "sentences-dev", "sentences-test", "selqa")
 _HEAD_RATE = 8.0
@@ -53,11 +69,27 @@ SECOND_ROUND = Plan(
 """After a first run: passages of a search that only look like an answer, and smaller batches."""
 
 
-def fit(rows: Sequence[Row], base: Path, out: Path, plan: Plan, earlier: Path | None = None) -> CrossEncoder:
-    """Train from `base`, or from where an `earlier` run ended; checkpoints are kept in `out`."""
+def fit(
+    rows: Sequence[Row],
+    base: Path,
+    out: Path,
+    plan: Plan,
+    earlier: Path | None = None,
+    device: str = CPU,
+) -> None:
+    """Train from `base`, or from where an `earlier` run ended, and write `model.pt` into `out`.
+
+    Resume an interrupted run from its checkpoint. A finished one stays as it is. Raises `RunRefused` if
+    `out` holds a run with other rows, starting weights or settings.
+    """
     torch.manual_seed(plan.seed)
     out.mkdir(parents=True, exist_ok=True)
     model = load_run(earlier, base) if earlier else CrossEncoder.from_base(base)
+    inputs = _inputs(plan, rows, model)
+    state = _saved_state(out, inputs)
+    if state and "step" not in state:
+        return  # finished
+    model.to(device)
     tokens = tokenizer(base, plan.max_tokens)
     model.encoder.embeddings.requires_grad_(False)
     heads = [*model.span.parameters(), *model.answers.parameters()]
@@ -68,19 +100,20 @@ def fit(rows: Sequence[Row], base: Path, out: Path, plan: Plan, earlier: Path | 
     )
     batches = list(schedule(rows, tokens, plan))
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(batches)))
-    checkpoint, done = out / "checkpoint.pt", 0
-    if checkpoint.exists():
-        state = torch.load(checkpoint, weights_only=True)
+    done = 0
+    if state:
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         scheduler.load_state_dict(state["scheduler"])
+        torch.set_rng_state(state["random"])
+        torch.cuda.set_rng_state_all(state["cuda_random"][: torch.cuda.device_count()])
         done = state["step"]
     model.train()
     saved, smooth = time.monotonic(), 0.0
     with tqdm(total=len(batches), initial=done, unit="step", mininterval=10) as bar:
         for step in range(done, len(batches)):
-            batch = collate(batches[step])
-            with torch.autocast("cpu", torch.bfloat16, enabled=plan.bf16):
+            batch = {name: each.to(device) for name, each in collate(batches[step]).items()}
+            with torch.autocast(model.span.weight.device.type, torch.bfloat16, enabled=plan.bf16):
                 spans, answers = model(**batch)
             value = loss(spans, answers, batch["mask"], batches[step])
             optimizer.zero_grad()
@@ -93,11 +126,43 @@ def fit(rows: Sequence[Row], base: Path, out: Path, plan: Plan, earlier: Path | 
             bar.update()
             if time.monotonic() - saved > _SAVED_EVERY_S:
                 states = {"optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict()}
-                save(model, checkpoint, step=step + 1, **states)
+                states |= {"random": torch.get_rng_state(), "cuda_random": torch.cuda.get_rng_state_all()}
+                save(model, out / CHECKPOINT, inputs, step=step + 1, **states)
                 saved = time.monotonic()
-    save(model, out / "model.pt")
-    model.eval()
-    return model
+    save(model, out / FINISHED, inputs)
+
+
+def _inputs(plan: Plan, rows: Sequence[Row], model: CrossEncoder) -> dict[str, Any]:
+    """Return the plan's fields with digests of the rows and of the starting weights."""
+    learnt, weights = hashlib.sha256(), hashlib.sha256()
+    for row in rows:
+        learnt.update(repr(row).encode())
+    for values in model.state_dict().values():
+        weights.update(values.numpy().tobytes())
+    return {**asdict(plan), "rows": learnt.hexdigest(), "starting weights": weights.hexdigest()}
+
+
+def _saved_state(out: Path, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of the run in a folder, empty if there is none.
+
+    Raises `RunRefused` if that run has other inputs.
+    """
+    file = newest(out)
+    if not file.exists():
+        return {}
+    state: dict[str, Any] = torch.load(file, "cpu", weights_only=True)
+    before = state.get("inputs", {})
+    changed = [
+        f"{name} ({before.get(name)}, now {value})" if name in Plan.__slots__ else name
+        for name, value in inputs.items()
+        if before.get(name) != value
+    ]
+    if changed:
+        raise RunRefused(
+            f"{out} holds a run with other inputs: {', '.join(changed)}. "
+            "Use the same files and options to resume it, or choose another --out."
+        )
+    return state
 
 
 def rate_at(step: int, steps: int) -> float:

@@ -18,6 +18,8 @@ from chassis.models.windows import question_text
 from training.reader.rows import Row, SpanPlace
 from training.torchvision_ops import make_importable
 
+FINISHED, CHECKPOINT = "model.pt", "checkpoint.pt"
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -131,14 +133,14 @@ def loss(spans: Tensor, answers: Tensor, mask: Tensor, examples: Sequence[Exampl
             terms.append(-(starts + ends).logsumexp(0))
         else:
             terms.append(-(starts.logsumexp(0) + ends.logsumexp(0)))
-    truth = torch.tensor([float(each.has_answer) for each in examples])
+    truth = torch.tensor([float(each.has_answer) for each in examples], device=answers.device)
     return torch.stack(terms).mean() + nn.functional.binary_cross_entropy_with_logits(answers.float(), truth)
 
 
-def save(model: CrossEncoder, file: Path, **more: Any) -> None:
-    """Write weights and training state at once."""
+def save(model: CrossEncoder, file: Path, inputs: dict[str, Any], **more: Any) -> None:
+    """Write weights, what the run was started with, and training state at once."""
     part = file.with_suffix(".part")
-    torch.save({"model": model.state_dict(), **more}, part)
+    torch.save({"model": model.state_dict(), "inputs": inputs, **more}, part)
     part.replace(file)
 
 
@@ -148,10 +150,14 @@ def mean_weights(model: nn.Module, other: nn.Module, share: float) -> dict[str, 
     return {name: torch.lerp(weights, others[name], share) for name, weights in model.state_dict().items()}
 
 
+def newest(run: Path) -> Path:
+    """Return the file of a run's newest weights. It does not exist if nothing has been saved."""
+    return run / FINISHED if (run / FINISHED).exists() else run / CHECKPOINT
+
+
 def load_run(run: Path, base: Path) -> CrossEncoder:
     """Return the model of a run, finished or not, for reading."""
     model = CrossEncoder.from_base(base)
-    file = run / "model.pt" if (run / "model.pt").exists() else run / "checkpoint.pt"
-    model.load_state_dict(torch.load(file, weights_only=True)["model"])
+    model.load_state_dict(torch.load(newest(run), "cpu", weights_only=True)["model"])
     model.eval()
     return model

@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from evaluation.data.model import DatasetError
+from evaluation.data.squad import match_titles
 from gateway.steps.evidence import chunk_text
 from services.reader.engine import Passage, PassageKind
 from training.reader.bm25 import Bm25
@@ -34,18 +36,30 @@ class ReadingTask:
     source: str
 
 
-def read_tasks(file: Path, limit: int, depth: int, seed: int) -> list[ReadingTask]:
+def read_tasks(
+    file: Path, limit: int, depth: int, seed: int, articles: Sequence[str] = ()
+) -> list[ReadingTask]:
     """Return at most `limit` tasks of a file: in SQuAD's format, or with rows as in `training/reader/rows`.
 
-    `depth`: paragraphs that a search returns for a question in SQuAD's format.
+    `depth`: paragraphs that a search returns for a question in SQuAD's format. `articles`: titles in such a
+    file; the others are neither asked about nor searched. Raises `DatasetError` for unknown titles.
     """
     draw = Random(seed)
-    return _squad_tasks(file, limit, depth, draw) if file.suffix == ".json" else _own_tasks(file, limit, draw)
+    if file.suffix == ".json":
+        return _squad_tasks(file, limit, depth, draw, articles)
+    if articles:
+        raise DatasetError(f"{file} is not in SQuAD's format, so articles of it cannot be chosen.")
+    return _own_tasks(file, limit, draw)
 
 
-def _squad_tasks(file: Path, limit: int, depth: int, draw: Random) -> list[ReadingTask]:
+def _squad_tasks(
+    file: Path, limit: int, depth: int, draw: Random, articles: Sequence[str]
+) -> list[ReadingTask]:
     """Search all paragraphs of the file for each question, and keep the best `depth`."""
     rows = list(squad_rows(file))
+    if articles:
+        titles = match_titles(articles, list(dict.fromkeys(row.title for row in rows)))
+        rows = [row for row in rows if row.title in titles]
     paragraphs = sorted({(row.title, row.passage) for row in rows})
     search = Bm25([f"{title}\n{text}" for title, text in paragraphs])
     answers: dict[str, set[str]] = defaultdict(set)
