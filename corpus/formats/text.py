@@ -20,6 +20,7 @@ _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _SNIFFED_BYTES = 1_024
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n")
+_TITLE = re.compile(r"[^\n]{1,100}(?<![.,;:!?…])")
 _DELIMITERS = (",", ";", "\t", "|")
 _DECLARED = re.compile(r"\A\s*sep=(.)\r?\n", re.IGNORECASE)
 _SAMPLE_CHARS = 32_768
@@ -27,10 +28,13 @@ _MOST_COLUMNS = 1_000
 
 
 def read_text(content: bytes) -> Page:
-    text = decode_page(content).replace("\r\n", "\n").replace("\r", "\n")
-    paragraphs = (clean_line(part) for part in _EMPTY_LINE.split(text))
-    blocks = tuple(block for part in paragraphs for block in make_block(BlockKind.PARAGRAPH, [part]))
-    return Page("", "", blocks)
+    """Read paragraphs. A short first line before an empty one is the title, unless it ends as a sentence does."""
+    text = decode_page(content).replace("\r\n", "\n").replace("\r", "\n").strip()
+    paragraphs = _EMPTY_LINE.split(text)
+    lines = map(clean_line, paragraphs)
+    blocks = tuple(block for line in lines for block in make_block(BlockKind.PARAGRAPH, [line]))
+    match = _TITLE.fullmatch(paragraphs[0]) if len(paragraphs) > 1 else None
+    return Page("", clean_line(match[0]) if match else "", blocks)
 
 
 def read_csv(content: bytes) -> Page:

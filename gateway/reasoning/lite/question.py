@@ -12,7 +12,8 @@ _POINTING = word_set("this that these those here it its he him his she her hers 
 _SHOWN = word_set("this these here")
 _IN_VIEW = re.compile(
     r"\b(?:i'm|i am|we're|we are) (?:looking at|holding|seeing|facing|wearing|pointing at)\b"
-    r"|\bin front of (?:me|us)\b",
+    r"|\bin front of (?:me|us)\b"
+    r"|\b(?:from|in|into|inside|over|up|around|near) there\b|(?<!\bis )(?<!\bare )\bthere\W*$",
     re.IGNORECASE,
 )
 _WHICH = word_set("what which who name identify")

@@ -207,10 +207,13 @@ def _passages(
     """Yield the passages about the thing, each with its place in the evidence.
 
     Records of other things are left out, and passages without a name that the question gives or stands for.
-    If it points at a thing that was not identified, only pages whose title is printed on it stay.
+    If it points at a thing, pages whose title is printed on it stay; others only if it is identified.
     """
-    unknown = question.about is About.VIEW and thing is None and question.points
+    in_view = question.about is About.VIEW and question.points
+    unknown = in_view and thing is None
     names = question.names if question.about in (About.NAMED, About.SPOKEN) else ()
+    if in_view and thing is not None:
+        names = (thing.name,)
     for index, item in enumerate(evidence):
         if item.kind is CitationKind.PHOTO:
             if printed.lines:  # a line that addresses the answerer says nothing of the thing
@@ -222,7 +225,8 @@ def _passages(
         of_it = thing is not None and item.entity in (None, thing.name)
         is_about_it = of_it if item.kind is CitationKind.IMAGE else printed_on_it or not unknown
         text = f"{item.title} {item.passage or item.text}"
-        if names and not any(coverage(name, text) >= _NAMES_IT for name in names):
+        is_named = any(coverage(name, text) >= _NAMES_IT for name in names)
+        if names and not is_named and not (in_view and printed_on_it):
             continue
         if is_about_it and item.text.strip():
             yield index, ToRead(item.text, item.entity or item.title, item.kind)

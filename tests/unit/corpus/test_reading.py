@@ -155,3 +155,17 @@ def test_a_picture_is_rendered_within_bounds() -> None:
     assert max(picture.size) == 1920
     with pytest.raises(NoContent):
         render_page(json.dumps("no PDF").encode(), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("\nThe Great Flood\n\nOn the 14th the dam burst.", "The Great Flood"),
+        ("The dam burst.\n\nSeven people died.", ""),
+        ("Buy plums\nBuy flour\n\nBake.", ""),
+        ("The Great Flood", ""),
+    ],
+)
+def test_a_short_first_line_is_the_title_of_a_text_file(text: str, title: str) -> None:
+    page = read_page(PageRecord("a.txt", text.encode(), PageFormat.TEXT, "https://a.example/a.txt"))
+    assert page.title == title

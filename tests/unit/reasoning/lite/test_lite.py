@@ -338,3 +338,20 @@ async def test_a_draft_answers_from_print_and_says_what_to_look_up() -> None:
     assert "Soup 4.50" in (draft.answer or "")
     assert draft.self_contained
     assert draft.sub_queries[0] == "{entity} How much is the soup?"
+
+
+async def test_a_question_about_the_thing_in_view_reads_no_page_about_another_thing() -> None:
+    reader = WordReader()
+    flood = page("A weaver's daughter got away from there.", "The flood")
+    prison = page("One prisoner escaped over the roof.", BASILICA)
+    question = ask("Which prisoner got away from there?")
+    await answered(question, flood, prison, entity=thing(BASILICA, 0.97), reader=reader)
+    assert [each.text for each in reader.requests[-1].passages] == [prison.text]
+
+
+@pytest.mark.parametrize("question", ["How much is a ticket?", "Can I smoke?", "Who escaped from there?"])
+async def test_a_short_question_of_its_own_is_read_without_the_one_before(question: str) -> None:
+    reader = WordReader()
+    before = Turn("When was it begun?", "It was begun in 1340.", thing(BASILICA, 0.97))
+    await answered(ask(question, before), page(f"{BASILICA} sells tickets."), reader=reader)
+    assert {each.question for each in reader.requests} == {question}
