@@ -155,7 +155,7 @@ def test_uniform_or_failed_rollouts_are_reported(tmp_path: Path) -> None:
     assert "In 4 of 4 rollouts a service failed" in warned
 
 
-def test_rows_that_were_left_out_are_counted_on_the_page(tmp_path: Path) -> None:
+def test_skipped_rows_are_counted_on_the_page(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [], [])
     run.leave_out([RejectedRow(where="answer.jsonl, line 4", why="its photo photos/4.png is missing")] * 41)
     page, warned = reported(run)
@@ -163,7 +163,7 @@ def test_rows_that_were_left_out_are_counted_on_the_page(tmp_path: Path) -> None
     assert warned.partition(": ")[2].splitlines()[0] in page
 
 
-def test_several_runs_are_one_page_which_has_to_be_named(tmp_path: Path) -> None:
+def test_page_of_several_runs_needs_a_name(tmp_path: Path) -> None:
     replies = predictions([("Paris", 0.9)])
     runs = [run_of(tmp_path / name, replies, replies) for name in ("first", "second")]
     page, _ = reported(*runs, out=tmp_path / "both.md")
@@ -190,9 +190,7 @@ def test_broken_folder_is_refused(tmp_path: Path, name: str, text: str) -> None:
     assert result.stderr.strip().endswith(".") or text.strip() in result.stderr
 
 
-def test_of_several_processes_only_the_main_one_writes_and_begins_logs_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_main_process_alone_writes_and_restarts_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def opened_by(main: bool) -> RunFolder:
         monkeypatch.setattr("training.trainers.on_main", lambda: main)
         return open_run(tmp_path / "run", Settings())
