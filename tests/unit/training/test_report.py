@@ -14,7 +14,7 @@ from evaluation.judging.verdicts import Judgement, Verdict
 from training.cli import app
 from training.commands.train import open_run
 from training.config import Settings
-from training.report import Judged, common_abstention, scores, truthfulness_at
+from training.report import JudgedPrediction, common_abstention, scores, truthfulness_at
 from training.runs import AFTER, BEFORE, METRICS, Prediction, Rollout, RunFolder
 from training.samples import RejectedRow, Task
 
@@ -67,10 +67,10 @@ def reported(*runs: RunFolder, out: Path | None = None) -> tuple[str, str]:
     return page, result.stderr
 
 
-def judged(points: float, sure: float) -> Judged:
+def judged(points: float, sure: float) -> JudgedPrediction:
     verdict = {1: Verdict.CORRECT, 0: Verdict.MISSING, -1: Verdict.INCORRECT}[int(points)]
     prediction = Prediction(sample="s", task=Task.ANSWER, said="x", confidence=sure)
-    return Judged(prediction, Judgement(verdict, ""))
+    return JudgedPrediction(prediction, Judgement(verdict, ""))
 
 
 POINTS = st.lists(
@@ -102,7 +102,7 @@ def test_refusing_the_least_sure_gains_nothing(told: list[tuple[int, float]]) ->
 def test_lists_are_compared_by_numbers() -> None:
     def alike(said: str, label: str) -> float | None:
         prediction = Prediction(sample="s", task=Task.RERANK, said=said, label=label)
-        return scores(Task.RERANK, [Judged(prediction)]).get("alike")
+        return scores(Task.RERANK, [JudgedPrediction(prediction)]).get("alike")
 
     assert alike('{"relevant": [1, 3]}', '{"relevant": [3, 1]}') == 1
     assert alike("relevant: none", "relevant: none") == 1

@@ -49,7 +49,7 @@ def test_gateway_loads_thresholds_checked_on_held_out_questions(dev: Path, tmp_p
     assert promise["after"]["truthfulness"] >= promise["expected"]["truthfulness"]
     assert promise["after"]["truthfulness"] > promise["before"]["truthfulness"]
     assert promise["thresholds"].keys() == THRESHOLDS.keys() | set(OF_JUDGE)
-    assert {True: "Kept", False: "Broken", None: "Undecided"}[promise["check"]["kept"]] in result.output
+    assert {True: "Kept", False: "Broken", None: "Undecided"}[promise["check"]["holds"]] in result.output
     assert promise["check"]["after"]["questions"] == 50
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evaluation.calibration.promise import (
-    Given,
+    Figures,
     chooser,
     compare_with_promise,
     cross_validate,
@@ -133,7 +133,7 @@ def test_stricter_thresholds_never_answer_more() -> None:
         given_before = now
 
 
-def under(signals: Signals, cutoffs: Cutoffs) -> Given:
+def under(signals: Signals, cutoffs: Cutoffs) -> Figures:
     return figures_of(signals, replay(signals, cutoffs))
 
 

@@ -11,9 +11,9 @@ import pytest
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.comparison import JudgedRun, ReportError, compare
-from evaluation.reporting.curves import confidence_of, curve, in_hand
-from evaluation.reporting.tables import MOST, Lesson, gold_in_evidence, instructive
-from evaluation.scoring.protocols import Protocol, Scored, Settled, settle
+from evaluation.reporting.curves import confidence_of, curve, proposed_answers
+from evaluation.reporting.tables import MOST, Lesson, failure_examples, gold_in_evidence
+from evaluation.scoring.protocols import Protocol, Scored, TurnOutcome, settle
 from loreglass_client.models import CitationKind, EvidenceSeen, Explanation
 from tests.unit.evaluation.records import answered, turn_of
 from tests.unit.evaluation.reporting.generated import Skill, questions, run
@@ -89,12 +89,14 @@ def verdict_of(scored: Scored) -> Verdict:
 
 
 def test_models_own_refusal_is_not_an_answer() -> None:
-    assert in_hand([one("I don't know that.")], [one("I do not know.", abstained=True)], verdict_of).empty
+    assert proposed_answers(
+        [one("I don't know that.")], [one("I do not know.", abstained=True)], verdict_of
+    ).empty
 
 
 def test_withheld_answers_have_a_combined_confidence() -> None:
-    given = in_hand([one("Maker 7.")], [], verdict_of)
-    withheld = in_hand([], [one("Maker 7.")], verdict_of)
+    given = proposed_answers([one("Maker 7.")], [], verdict_of)
+    withheld = proposed_answers([], [one("Maker 7.")], verdict_of)
     assert [given["confidence"].item(), withheld["confidence"].item()] == [0.7, 0.15]
     assert [given["given"].item(), withheld["given"].item()] == [True, False]
 
@@ -162,7 +164,7 @@ SYSTEMS = {
 
 
 def test_failure_examples_are_mixed_and_start_with_the_surest() -> None:
-    failures = instructive("mine", SYSTEMS)
+    failures = failure_examples("mine", SYSTEMS)
     assert len({failure.record.interaction_id for failure in failures}) == len(failures) == MOST
     order = [list(Lesson).index(failure.lesson) for failure in failures]
     assert order == sorted(order)
@@ -187,11 +189,11 @@ def test_correct_refusals_and_lost_requests_are_not_failures(
 ) -> None:
     scored = [turn.scored for turn in SYSTEMS["mine"]]
     changed = [replace(each, record=each.record.model_copy(update=changes)) for each in scored]
-    result = instructive("mine", {"mine": settle(changed, FAILED_PROTOCOL)})
+    result = failure_examples("mine", {"mine": settle(changed, FAILED_PROTOCOL)})
     assert {failure.lesson for failure in result} == lessons
 
 
-def with_evidence(text: str, **changes: object) -> Settled:
+def with_evidence(text: str, **changes: object) -> TurnOutcome:
     seen = EvidenceSeen(text=text, title="A page", url="", kind=CitationKind.PAGE, score=0.81)
     record = turn_of("one", answered(None, explanation=Explanation(evidence=[seen])), **changes)
     return settle([Scored(record, Judgement(Verdict.MISSING, ""))], FAILED_PROTOCOL)[0]
