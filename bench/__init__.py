@@ -1,1 +1,1 @@
-"""`make bench`: what the platform costs and what it withstands, measured; see docs/benchmarks."""
+"""`make bench`: measure the platform's cost and load limits; see docs/benchmarks."""

@@ -51,21 +51,21 @@ class Bench:
     pace: float = 1.0
 
     def progress(self, done: float, doing: str) -> None:
-        """Say what begins now; `done` in 0..1."""
+        """Print the next step; `done` in 0..1."""
         self.console.print(f"{done:4.0%} {doing}", highlight=False)
 
     def seconds(self, full: float, least: float = 1.0) -> float:
-        """How long to send."""
+        """Return the seconds of a load."""
         return max(least, full * self.pace)
 
     def count(self, full: int, least: int = 20) -> int:
-        """How often to send."""
+        """Return the number of requests."""
         return max(least, round(full * self.pace))
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One page. `only_if_named`: why nobody gets it unasked, if so."""
+    """One page. `only_if_named`: the reason why it runs only if it is named, if any."""
 
     about: About
     run: Callable[[Bench], Coroutine[None, None, Sequence[Table]]]
@@ -117,7 +117,7 @@ def _cpu_model() -> str:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least `share` (0..1) of them do not exceed; nan of none (nearest rank)."""
+    """Return the value that at least `share` (0..1) do not exceed, by nearest rank; nan without values."""
     return float(np.quantile(values, share, method="inverted_cdf")) if values else math.nan
 
 

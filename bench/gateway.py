@@ -1,4 +1,4 @@
-"""`python -m bench.gateway`: the gateway by its settings, with what only benchmarks want.
+"""`python -m bench.gateway`: the gateway by its settings, with options for benchmarks.
 
 `--instant-reasoner` puts a reasoner in its place that says one thing at once, so that only the platform's
 own work is left; `--semaphore N` lets N requests in and keeps the others waiting, which is what many
@@ -32,7 +32,7 @@ class InstantReasoner(LiteReasoner):
     async def draft(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
-        """The photo's text, whatever is asked."""
+        """Return the photo's text for any question."""
         text = (await read_photo()).plain
         return Draft(
             object_label="sign",
@@ -53,7 +53,7 @@ def instant(settings: GatewaySettings, http: HttpClient, guards: Guards, read: R
 
 
 class Semaphore:
-    """At most `limit` requests at once; the others wait, however long it takes."""
+    """Admits at most `limit` requests at once; the others wait without a limit."""
 
     def __init__(self, app: ASGIApp, limit: int) -> None:
         self._app = app

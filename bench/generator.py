@@ -44,7 +44,7 @@ class Reply:
 
 
 class Fate(StrEnum):
-    """How a question ended: always in exactly one way. Refused: by an answer that says why."""
+    """The outcome of a question. Refused: by an answer with a reason."""
 
     FULL = "full"
     DEGRADED = "degraded"
@@ -87,12 +87,12 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 def evenly(rate: float, seconds: float) -> list[float]:
-    """Offsets in seconds, `1 / rate` apart."""
+    """Return offsets in seconds, `1 / rate` apart."""
     return [index / rate for index in range(int(rate * seconds))]
 
 
 def poisson(rate: float, seconds: float, seed: int) -> list[float]:
-    """Offsets in seconds of a Poisson process of `rate` a second."""
+    """Return offsets in seconds of a Poisson process of `rate` a second."""
     chance, offsets, at = random.Random(seed), list[float](), 0.0
     while (at := at + chance.expovariate(rate)) < seconds:
         offsets.append(at)
@@ -226,7 +226,7 @@ async def _post(session: aiohttp.ClientSession, url: str, body: Body) -> Reply:
 
 @cache
 def photo(width: int = 1280, height: int = 960) -> bytes:
-    """A JPEG; at this size of about 170 kB, as a phone's camera app sends after scaling."""
+    """Return a JPEG of about 170 kB at this size, like a phone's camera app after scaling."""
     chance = np.random.default_rng(0)
     coarse = chance.integers(0, 256, (height // 24, width // 24, 3), dtype=np.uint8)
     picture = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
@@ -236,7 +236,7 @@ def photo(width: int = 1280, height: int = 960) -> bytes:
 
 
 def multipart(fields: dict[str, str], jpeg: bytes | None = None, part: str = "image") -> Body:
-    """A form as browsers send it, the photo in `part`."""
+    """Return a form as browsers send it, with the photo in `part`."""
     parts: list[tuple[str, Any]] = [(name, (None, value)) for name, value in fields.items()]
     if jpeg is not None:
         parts.append((part, ("photo.jpg", jpeg, "image/jpeg")))

@@ -1,4 +1,4 @@
-"""How long each model engine takes on a GPU at its published size: `make bench-gpu`, or `--only bge`.
+"""Measure each model engine on a GPU at its published size: `make bench-gpu`, or `--only bge`.
 
 The models have random weights, which does not change how long a forward pass takes, so nothing is
 downloaded. `--tiny` shrinks them, to try the script itself: `python -m bench.gpu --device cpu --tiny`.
@@ -63,11 +63,11 @@ class Bench:
     folder: Path
 
     def sized(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The published configuration, or a tiny one of its shape."""
+        """Return the published configuration, or a tiny one of its shape."""
         return {name: _TINY.get(name, value) if self.tiny else value for name, value in config.items()}
 
     def build(self, model_class: Any, config: Any, dtype: str = "") -> Any:
-        """A model of transformers with random weights, ready to infer."""
+        """Return a model of transformers with random weights, in evaluation mode."""
         import torch
 
         before = torch.get_default_dtype()
@@ -80,16 +80,16 @@ class Bench:
 
     @property
     def photo(self) -> Any:
-        """Noise, in the size of a photo from CRAG-MM's glasses."""
+        """Return noise in the size of a photo from CRAG-MM's glasses."""
         size = (320, 240, 3) if self.tiny else (1280, 960, 3)
         return np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
 
     def passage(self, seed: int = 0) -> str:
-        """Text of 200 tokens."""
+        """Return a text of 200 tokens."""
         return " ".join(np.random.default_rng(seed).choice(WORDS, 20 if self.tiny else 200))
 
     def bert_tokenizer(self) -> Any:
-        """A `BertTokenizer` that knows the words, saved in the folder."""
+        """Return a `BertTokenizer` with these words, saved in the folder."""
         from transformers import BertTokenizer
 
         pieces = [_BERT_MARKS.get(place, f"[unused{place}]") for place in range(1030)]

@@ -54,7 +54,7 @@ class Measured:
 
 
 async def run(bench: Bench) -> Sequence[Table]:
-    """All three side by side at each load, so that they see the same machine."""
+    """Measure all three side by side at each load, so that conditions are equal."""
     with ExitStack() as stack:
         gateways = {
             OURS: stack.enter_context(deployment()),
@@ -76,7 +76,7 @@ async def run(bench: Bench) -> Sequence[Table]:
 
 
 async def capacity_of(bench: Bench, gateway: Running) -> float:
-    """Requests a second that callers get who each wait for their answer."""
+    """Return the requests a second of clients that each wait for their answer."""
     count = bench.count(40, least=16)
     bodies, order = mixed(count, _SEED)
     outcomes = await bench.generator.fire(
@@ -164,7 +164,7 @@ def question(route: Route) -> Body:
 
 
 def mixed(count: int, seed: int) -> tuple[tuple[Body, ...], tuple[int, ...]]:
-    """Return one body a route, and which of them each of `count` requests sends."""
+    """Return one body a route, and the body of each of `count` requests."""
     order = random.Random(seed).choices(range(len(MIX)), list(MIX.values()), k=max(1, count))
     return tuple(question(route) for route in MIX), tuple(order)
 

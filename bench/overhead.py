@@ -56,12 +56,12 @@ class Cell:
 
     @property
     def cpu_ms(self) -> float:
-        """CPU milliseconds a request, at concurrency 1 and 16 together."""
+        """Return CPU milliseconds a request, at concurrency 1 and 16 together."""
         return self.cpu_s * 1000 / (len(self.alone) + len(self.crowded))
 
     @property
     def rate(self) -> float:
-        """Requests a second on the one core, saturated."""
+        """Return requests a second on one saturated core."""
         return len(self.crowded) / self.crowded_s
 
 
@@ -116,7 +116,7 @@ async def compare(bench: Bench, subjects: Sequence[Subject]) -> Cells:
 
 
 def bodies(url: str) -> Mapping[str, Body]:
-    """A follow-up in a conversation that has its photo as the gateway keeps it, and an upload."""
+    """Return a follow-up in a conversation with a stored photo, and an upload."""
     photo_of_gateway = clean_image(photo(), ImageLimits(), max_side=1600).jpeg
     first = multipart({"question": QUESTION}, photo_of_gateway)
     reply = httpx.post(url, content=first.content, headers={"Content-Type": first.content_type})
@@ -126,7 +126,7 @@ def bodies(url: str) -> Mapping[str, Body]:
 
 
 async def _measure(bench: Bench, subject: Subject, body: Body, cell: Cell) -> None:
-    """One round: one caller, then many, then open loop."""
+    """Measure one round: one client, then many, then open loop."""
     url = subject.url
     before = cpu_seconds(subject.server.pid)
     cell.alone += await bench.generator.fire(Load(url, (body,), concurrency=1, count=bench.count(40)))

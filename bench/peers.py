@@ -1,4 +1,4 @@
-"""Benchmark: what the gateway costs beside the gateways of others, which make the same calls."""
+"""Benchmark: the gateway's cost beside other gateways, which make the same calls."""
 
 import base64
 import hashlib
@@ -88,7 +88,7 @@ def peer(name: str, services_url: str, cpus: Sequence[int] = ()) -> Iterator[Sub
 
 
 def _bodies(name: str) -> Mapping[str, Body]:
-    """A follow-up and an upload as the peer takes them."""
+    """Return a follow-up and an upload in the peer's format."""
     if name != OPEA:
         part = "files" if name == HAYSTACK else "image"
         return {
@@ -121,7 +121,7 @@ async def run(bench: Bench) -> Sequence[Table]:
 
 
 def ask(url: str, body: Body) -> str:
-    """The reply's text. Raises `httpx.HTTPStatusError`."""
+    """Return the reply's text. Raises `httpx.HTTPStatusError`."""
     reply = httpx.post(url, content=body.content, headers={"Content-Type": body.content_type}, timeout=60)
     return reply.raise_for_status().text
 

@@ -12,7 +12,7 @@ _ports = cycle(chain(range(_own, _END), range(_FIRST, _own)))
 
 
 def free_ports(count: int) -> list[int]:
-    """Neighbouring loopback ports that nobody listens on now.
+    """Return neighbouring free loopback ports.
 
     Each call goes on where the last one ended, and processes that run side by side begin at different places:
     no two tests find the same port free. Raises `RuntimeError` where there are none.

@@ -1,4 +1,4 @@
-"""What is kept of a run: a header, and one record a turn that can be read without the dataset."""
+"""The stored form of a run: a header, and one record a turn that can be read without the dataset."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ class _Kept(BaseModel):
 
 
 class RunHeader(_Kept):
-    """What was asked of whom. `name`: the system in reports, the pipeline's unless told otherwise.
+    """The settings of a run. `name`: the system in reports, by default the pipeline's.
 
     `seed` and `limit` chose the conversations. `thresholds`: overrides sent with every question.
     `without`: modules of the pipeline that every question was answered without.
@@ -38,7 +38,7 @@ class RunHeader(_Kept):
 
 
 class TurnRecord(_Kept):
-    """One question as it was asked, and all that came back.
+    """One question as it was asked, and the reply.
 
     `place`: the conversation's in the dataset; `turn`: the question's in the conversation; both from 0.
     `photo`: a path, relative to the run's folder where it lies below it; empty where there was none.
@@ -69,7 +69,7 @@ class TurnRecord(_Kept):
 
     @property
     def reference(self) -> str:
-        """How the question refers to its object; empty where nobody says."""
+        """The way in which the question refers to its object; empty if unknown."""
         return self.target.reference if self.target else ""
 
     @property

@@ -46,7 +46,7 @@ class ForeignLanguage:
 
 @lru_cache(maxsize=1)
 def foreign_languages() -> tuple[ForeignLanguage, ...]:
-    """Those of `foreign_languages.toml`, in its order."""
+    """Return the languages of `foreign_languages.toml`, in its order."""
     listed = tomllib.loads((files(__package__ or "language") / "foreign_languages.toml").read_text("utf-8"))
     return tuple(_language(code, entry) for code, entry in listed.items())
 
@@ -62,7 +62,7 @@ def _language(code: str, entry: Mapping[str, str]) -> ForeignLanguage:
 
 @memoize(256)
 def is_english(text: str) -> bool:
-    """Whether a question is in English; where little tells, as in names and short questions, it is."""
+    """Return whether a question is in English; true for names and very short questions."""
     every = words(text)
     english = sum(word in STOP_WORDS for word in every)
     if dominant_script(text) not in {"", "LATIN"}:
@@ -80,7 +80,7 @@ def is_english(text: str) -> bool:
 
 
 def foreign_language_of(text: str) -> ForeignLanguage | None:
-    """The language of a question that is not English; None for English and for what is not known."""
+    """Return the language of a question that is not English; None for English or an unknown language."""
     if is_english(text):
         return None
     script = dominant_script(text)
@@ -96,7 +96,7 @@ def foreign_language_of(text: str) -> ForeignLanguage | None:
 
 
 def _outside_names(text: str) -> list[str]:
-    """The folded words without names, whose own "de", "la" and "van" say nothing of the question."""
+    """Return the folded words without names, whose "de" or "van" do not show the language."""
     every, shouted = tokens(text), text.isupper()
     named = [not shouted and _in_name(every, place) for place in range(len(every))]
     for place in range(1, len(every)):
@@ -106,7 +106,7 @@ def _outside_names(text: str) -> list[str]:
 
 
 def _in_name(every: Sequence[Word], place: int) -> bool:
-    """A capital says so, but not the question's first unless another follows."""
+    """Return whether a capital marks a name; the question's first counts only if another follows."""
     follows = every[place + 1].text if place + 1 < len(every) else ""
     return every[place].text[:1].isupper() and (place > 0 or follows[:1].isupper())
 
@@ -127,7 +127,7 @@ _LONGEST_CONSONANTS, _LONGEST_VOWELS = 8, 4
 
 @lru_cache(maxsize=4096)
 def script_of(character: str) -> str:
-    """The script of a letter, as Unicode's names begin ("LATIN", "HAN"); empty for anything else."""
+    """Return the script of a letter, as Unicode's names begin ("LATIN", "HAN"); empty for others."""
     if not character.isalpha():
         return ""
     first = unicodedata.name(character, "").partition(" ")[0]
@@ -135,7 +135,7 @@ def script_of(character: str) -> str:
 
 
 def dominant_script(text: str) -> str:
-    """The script of most of the letters; empty where there are none."""
+    """Return the script of most letters; empty if there are none."""
     counts: dict[str, int] = {}
     for character in text:
         counts[script_of(character)] = counts.get(script_of(character), 0) + 1
@@ -144,7 +144,7 @@ def dominant_script(text: str) -> str:
 
 
 def plausibility(line_text: str, confidence: float) -> float:
-    """How likely (0..1) a line that OCR read with that confidence is print, judged by its letters alone.
+    """Return how likely (0..1) a line that OCR read with that confidence is print, from its letters.
 
     Counted against it: symbols that print seldom has, letters in long repetition, words without vowels or of
     mixed script, case or digits, and being hardly a character long.
@@ -162,7 +162,7 @@ def plausibility(line_text: str, confidence: float) -> float:
 
 
 def _length_factor(shown: list[str]) -> float:
-    """One or two characters are as often a scratch as a sign; few in many places always are ("lIlIlI")."""
+    """Return a factor for short lines (often scratches) and for lines of few distinct letters ("lIlIlI")."""
     kinds = len({fold(c).replace("l", "i").replace("1", "i") for c in shown})
     if len(shown) == 1:
         return 0.5 if shown[0].isupper() or shown[0].isdigit() else 0.25

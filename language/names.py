@@ -39,7 +39,7 @@ class Name:
 
 @memoize(512)
 def names(text: str) -> tuple[Name, ...]:
-    """Runs of capitalised words with their particles and numbers: "Museum of Modern Art", "Boeing 747"."""
+    """Return runs of capitalised words with particles and numbers: "Museum of Modern Art", "Boeing 747"."""
     every = tokens(text)
     starts = {sentence.start for sentence in sentences(text)}
     lower = {word.folded for word in every if word.text.islower()}
@@ -69,7 +69,7 @@ def _is_capital(word: Word) -> bool:
 
 
 def _end_of_run(text: str, every: Sequence[Word], first: int) -> int:
-    """The place after the last word of the name that begins at `first`."""
+    """Return the index after the last word of the name that begins at `first`."""
     end = place = first + 1
     while place < len(every) and _touches(text, every[place - 1], every[place]):
         word = every[place]
@@ -89,7 +89,7 @@ def _touches(text: str, before: Word, after: Word) -> bool:
 
 
 def _opens(text: str, word: Word, starts: set[int]) -> bool:
-    """Whether the word begins a sentence, perhaps after a quotation mark or bullet."""
+    """Return whether the word begins a sentence, perhaps after a quotation mark or bullet."""
     start = word.start
     while start > 0 and start not in starts and not text[start - 1].isalnum() and text[start - 1] != " ":
         start -= 1
@@ -104,7 +104,7 @@ def _without_opening(run: Sequence[Word], lower: set[str]) -> Sequence[Word]:
 
 
 def alike(a: str, b: str) -> bool:
-    """Whether two folded words are the same but for a slip of OCR: one letter, in a long word two."""
+    """Return whether two folded words are equal up to an OCR error: one letter, in a long word two."""
     if a == b:
         return True
     shorter = min(len(a), len(b))
@@ -123,14 +123,14 @@ def alike(a: str, b: str) -> bool:
 
 @memoize(4096)
 def name_words(name: str) -> tuple[str, ...]:
-    """The words that tell a name from another; a name of only small words keeps them all."""
+    """Return the words that distinguish a name; a name of only small words keeps them all."""
     every = words(name)
     return (tuple(word for word in every if word not in STOP_WORDS) or every)[:MOST_WORDS]
 
 
 @memoize(8192)
 def coverage(name: str, text: str) -> float:
-    """Share of the name's letters (0..1) found in the text, forgiving OCR slips and lost spaces."""
+    """Return the share (0..1) of the name's letters in the text, tolerating OCR errors and lost spaces."""
     wanted = name_words(name)
     total = sum(len(word) for word in wanted)
     present, joined = frozenset(words(text)), squeeze(text)
@@ -146,7 +146,7 @@ def _present(word: str, present: frozenset[str], joined: str) -> bool:
 
 @memoize(8192)
 def mentions(text: str, name: str) -> bool:
-    """Whether the text names the thing: every distinguishing word, close together."""
+    """Return whether the text has every distinguishing word of the name, close together."""
     wanted = name_words(name)
     key = squeeze(name)
     if not wanted:
@@ -157,7 +157,7 @@ def mentions(text: str, name: str) -> bool:
 
 
 def _span_of(wanted: Sequence[str], present: Sequence[str]) -> int:
-    """Length in words of the shortest stretch that has all wanted words; more than the text's if none has."""
+    """Return the words of the shortest span with all wanted words; more than the text's if there is none."""
     last: dict[str, int] = {}
     known: dict[str, list[str]] = {}
     best = len(present) + 1
@@ -172,7 +172,7 @@ def _span_of(wanted: Sequence[str], present: Sequence[str]) -> int:
 
 
 def same_name(a: str, b: str) -> bool:
-    """Whether two names are the same but for small words, accents and OCR slips."""
+    """Return whether two names are equal up to small words, accents and OCR errors."""
     left, right = name_words(a), name_words(b)
     if not left or not right:
         return False
@@ -182,7 +182,7 @@ def same_name(a: str, b: str) -> bool:
 
 
 def agreement(name: str, printed: str) -> float | None:
-    """Share of the name's letters (0..1) that stand in a photo's print; None where it has too little print.
+    """Return the share (0..1) of the name's letters in a photo's print; None if it has too little print.
 
     A number of the name that is not printed makes it another thing ("Fiat 500", "Fiat 600"): at most a half.
     """

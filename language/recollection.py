@@ -1,4 +1,4 @@
-"""Questions about what the asker saw before: "where did I see …", "what was that sign this morning"."""
+"""Questions about things seen before: "where did I see …", "what was that sign this morning"."""
 
 import re
 from dataclasses import dataclass

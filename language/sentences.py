@@ -38,7 +38,7 @@ class Sentence:
 
 @memoize(512)
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """Sentences in order; line breaks always end one, abbreviations and initials do not."""
+    """Return sentences in order; line breaks always end one, abbreviations and initials do not."""
     pieces: list[Sentence] = []
     start = 0
     for mark in _BREAK.finditer(text):
@@ -50,7 +50,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def _belongs_to_word(text: str, mark: re.Match[str]) -> bool:
-    """Whether the full stop is part of an abbreviation that does not end its sentence."""
+    """Return whether the full stop is part of an abbreviation that does not end its sentence."""
     shown = mark.group()
     if not shown.startswith(".") or shown.startswith("..") or "\n" in shown:
         return False

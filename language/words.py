@@ -1,4 +1,4 @@
-"""Words with their places, stems and folded forms, and words that hedge: what all other reading rests on."""
+"""Words with their positions, stems and folded forms, and hedging words."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a list that is written with spaces between them."""
+    """Return the words of a list separated by spaces."""
     return frozenset(text.split())
 
 
@@ -86,12 +86,12 @@ def memoize(most: int, chars: int = REMEMBERED_CHARS) -> Callable[[Callable[P, T
 
 
 def visible(text: str) -> str:
-    """The text without control, zero-width, bidirectional and tag characters: they only hide things."""
+    """Return the text without control, zero-width, bidirectional and tag characters, which hide text."""
     return _CONTROL.sub(" ", _HIDDEN.sub("", text))
 
 
 def fold(text: str) -> str:
-    """Lower case without accents, for comparing; not always as long as the original."""
+    """Return lower case without accents, for comparisons; the length can differ from the original."""
     return text.lower() if text.isascii() else _fold_letters(text)
 
 
@@ -104,7 +104,7 @@ def _fold_letters(text: str) -> str:
 
 @memoize(16384, _WORD_CHARS)
 def stem(word: str) -> str:
-    """The English stem (Snowball) of a folded word."""
+    """Return the English stem (Snowball) of a folded word."""
     stemmer = getattr(_stemmers, "english", None)
     if stemmer is None:
         stemmer = _stemmers.english = snowballstemmer.stemmer("english")
@@ -113,7 +113,7 @@ def stem(word: str) -> str:
 
 @memoize(512)
 def tokens(text: str) -> tuple[Word, ...]:
-    """The words and numbers of a text in order; "Anna's" is "Anna", "they're" is "they"."""
+    """Return the words and numbers of a text in order; "Anna's" is "Anna", "they're" is "they"."""
     result = []
     for match in _WORD.finditer(text):
         start = match.start()
@@ -124,7 +124,7 @@ def tokens(text: str) -> tuple[Word, ...]:
 
 @memoize(16384, _WORD_CHARS)
 def _forms(shown: str) -> tuple[str, str, str]:
-    """A word without its clitic, folded, and its stem."""
+    """Return a word without its clitic, folded, and its stem."""
     word = _CLITIC.sub("", shown)
     folded = fold(word)
     return word, folded, stem(folded)
@@ -132,30 +132,30 @@ def _forms(shown: str) -> tuple[str, str, str]:
 
 @memoize(16384, _WORD_CHARS)
 def _fold(shown: str) -> str:
-    """A word without its clitic, folded; stemming it would cost far more."""
+    """Return a word without its clitic, folded; stemming would cost far more."""
     return fold(_CLITIC.sub("", shown))
 
 
 @memoize(2048)
 def words(text: str) -> tuple[str, ...]:
-    """Folded words in order, possessives cut."""
+    """Return folded words in order, without possessives."""
     return tuple(map(_fold, _WORD.findall(text)))
 
 
 @memoize(2048)
 def content_stems(text: str) -> frozenset[str]:
-    """Stems of the words that carry meaning."""
+    """Return the stems of words with meaning."""
     return frozenset(stem(word) for word in words(text) if word not in STOP_WORDS)
 
 
 @memoize(2048)
 def squeeze(text: str) -> str:
-    """Letters and digits only, folded: OCR loses spaces, so names are compared without them."""
+    """Return folded letters and digits only: OCR loses spaces, so names are compared without them."""
     return "".join(c for c in fold(text) if c.isalnum())
 
 
 def unique(items: Iterable[str]) -> list[str]:
-    """The items in order, each once by its squeezed form."""
+    """Return the items in order, each once by its squeezed form."""
     seen: dict[str, str] = {}
     for item in items:
         seen.setdefault(squeeze(item), item)
@@ -172,5 +172,5 @@ _HEDGES = re.compile(
 
 
 def hedges(text: str) -> bool:
-    """Whether the text holds such a word."""
+    """Return whether the text has a hedging word."""
     return _HEDGES.search(" ".join(fold(text).split())) is not None

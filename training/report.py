@@ -1,4 +1,4 @@
-"""One Markdown summary of trainings: what not to believe, then figures before and after."""
+"""One Markdown summary of trainings: warnings, then figures before and after."""
 
 import json
 import re
@@ -46,7 +46,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPrediction:
     """A prediction, with the judgement if it is an answer."""
 
     prediction: Prediction
@@ -63,7 +63,7 @@ class Judged:
 
 
 AskJudge = Callable[[Case], Awaitable[Judgement]]
-Sides = tuple[list[Judged], list[Judged]]
+Sides = tuple[list[JudgedPrediction], list[JudgedPrediction]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +107,17 @@ async def report_of(run: RunFolder, name: str, verdict: AskJudge) -> RunReport:
     return RunReport(name, warnings, tuple(lines), unjudged)
 
 
-async def _judge(run: RunFolder, when: str, verdict: AskJudge) -> tuple[list[Judged], int]:
+async def _judge(run: RunFolder, when: str, verdict: AskJudge) -> tuple[list[JudgedPrediction], int]:
     """The predictions, answers with their verdicts; and the number of answers without one."""
     predictions = run.predictions(when) if run.has_predictions(when) else []
-    judged: list[Judged | None] = [None if each.task in ANSWERS else Judged(each) for each in predictions]
+    judged: list[JudgedPrediction | None] = [
+        None if each.task in ANSWERS else JudgedPrediction(each) for each in predictions
+    ]
     cases = {place: case_of(predictions[place]) for place, each in enumerate(judged) if each is None}
 
     async def ask(place: int, case: Case) -> None:
         with suppress(NoJudgement):  # counted, and asked again by the same command
-            judged[place] = Judged(predictions[place], await verdict(case))
+            judged[place] = JudgedPrediction(predictions[place], await verdict(case))
 
     async with anyio.create_task_group() as tasks:
         for place, case in cases.items():
@@ -124,8 +126,8 @@ async def _judge(run: RunFolder, when: str, verdict: AskJudge) -> tuple[list[Jud
     return with_verdict, len(judged) - len(with_verdict)
 
 
-def _by_task(before: Sequence[Judged], after: Sequence[Judged]) -> dict[Task, Sides]:
-    """By task the samples that both sides have, in one order; if there are none, those after alone."""
+def _by_task(before: Sequence[JudgedPrediction], after: Sequence[JudgedPrediction]) -> dict[Task, Sides]:
+    """Return by task the samples of both sides, in one order; if there are none, those after training."""
     earlier = {each.prediction.sample: each for each in before}
     by_task: dict[Task, Sides] = {}
     for task in dict.fromkeys(each.prediction.task for each in after):
@@ -135,7 +137,9 @@ def _by_task(before: Sequence[Judged], after: Sequence[Judged]) -> dict[Task, Si
     return by_task
 
 
-def _rows(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[tuple[str, ...]]:
+def _rows(
+    task: Task, before: Sequence[JudgedPrediction], after: Sequence[JudgedPrediction]
+) -> Iterator[tuple[str, ...]]:
     was, now = scores(task, before) if before else {}, scores(task, after)
     measures = [(label, was.get(name), now[name]) for name, label in MEASURES.items() if name in now]
     abstention = common_abstention(before, after) if before and task in ANSWERS else None
@@ -154,7 +158,9 @@ def _of_measuring(summary: Summary, after: int, unjudged: int) -> Iterator[str]:
         yield f"{unjudged} answers could not be judged, and are not counted: the same command asks again."
 
 
-def _of_task(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[str]:
+def _of_task(
+    task: Task, before: Sequence[JudgedPrediction], after: Sequence[JudgedPrediction]
+) -> Iterator[str]:
     """Yield warnings about the replies. `before`: of the same samples, or none."""
     if len(after) < _FEW:
         yield f"{task.value}: only {len(after)} held-out samples: its figures say little."
@@ -162,7 +168,7 @@ def _of_task(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> I
         yield f"{task.value}: {warning}"
 
 
-def _of_silence(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> str:
+def _of_silence(task: Task, before: Sequence[JudgedPrediction], after: Sequence[JudgedPrediction]) -> str:
     """Return a warning if refusals alone made it more truthful."""
     was, now = scores(task, before), scores(task, after)
     if now["refused"] <= was["refused"] + _MORE or now["truthfulness"] <= was["truthfulness"]:
@@ -217,7 +223,7 @@ def _truth(content: Mapping[str, Any]) -> Truth:
         raise UnreadableData(f"A prediction's truth cannot be read: {first_fault(error)}.") from error
 
 
-def scores(task: Task, judged: Sequence[Judged]) -> dict[str, float]:
+def scores(task: Task, judged: Sequence[JudgedPrediction]) -> dict[str, float]:
     """Return the `MEASURES` that a task has, each in 0..1 (truthfulness in -1..1), of one prediction or more.
 
     `alike`: how near a reply is to the label: words in common, or of lists the numbers (F1). `calls`:
@@ -241,14 +247,14 @@ def scores(task: Task, judged: Sequence[Judged]) -> dict[str, float]:
     return {**means, "same": most / len(judged)}
 
 
-def common_abstention(before: Sequence[Judged], after: Sequence[Judged]) -> float | None:
+def common_abstention(before: Sequence[JudgedPrediction], after: Sequence[JudgedPrediction]) -> float | None:
     """Return the share of refusals that both sides can reach; None without confidences."""
     if any(each.prediction.confidence is None for each in (*before, *after)):
         return None
     return max(fmean(each.refused for each in side) for side in (before, after))
 
 
-def truthfulness_at(abstention: float, judged: Sequence[Judged]) -> float:
+def truthfulness_at(abstention: float, judged: Sequence[JudgedPrediction]) -> float:
     """Return truthfulness in -1..1 if this share is refused: the refusals, then the least confident."""
     surest = sorted(
         (each for each in judged if not each.refused), key=lambda each: -(each.prediction.confidence or 0.0)

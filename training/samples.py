@@ -35,7 +35,7 @@ class UnreadableData(Exception):
 
 
 class Task(StrEnum):
-    """What a sample teaches. Each task has its own file."""
+    """The task of a sample. Each task has its own file."""
 
     QUERY = "query"
     RERANK = "rerank"

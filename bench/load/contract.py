@@ -1,4 +1,4 @@
-"""How a reply breaks the contract, and what locust's table of requests says about the objectives.
+"""Check replies against the contract, and locust's table of requests against the objectives.
 
 In that table a request's name is how it ended: a `Fate`, `CALLED_WRONG` or `BROKEN`.
 """
@@ -27,7 +27,7 @@ _EVENTS: Mapping[str, type[BaseModel]] = {
 
 
 class ContractBroken(Exception):
-    """The message says how, in words."""
+    """A reply breaks the contract; the message says how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _problem(status: int, retry_after: bool, content: bytes) -> Reply:
 
 
 def _check(answer: Answer, expected: Expected) -> Answer:
-    """Refuse what an answer that is well formed must not say all the same."""
+    """Refuse a well-formed answer with contradictory content."""
     read = [each.snippet.casefold() for each in answer.citations if each.kind is CitationKind.PHOTO]
     if expected.session_id is not None and answer.session_id != expected.session_id:
         raise ContractBroken("The follow-up was answered from another session.")
@@ -90,7 +90,7 @@ def _check(answer: Answer, expected: Expected) -> Answer:
 
 
 def _read_stream(content: bytes, expected: Expected) -> Answer | Reply:
-    """The last event is `final` or `error`; what came before must add up to it."""
+    """Read a stream. The last event is `final` or `error`, and must agree with the events before."""
     *before, (last, body) = list(_events(content)) or [("", "")]
     if ended := [name for name, _ in before if name in ("final", "error")]:
         raise ContractBroken(f"The stream goes on after its {ended[0]}.")

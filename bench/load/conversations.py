@@ -1,4 +1,4 @@
-"""Photos, and what users ask about them: a folder's, the sample's, or signs."""
+"""Photos and users' questions about them: a folder's, the sample's, or signs."""
 
 import io
 import json
@@ -35,7 +35,7 @@ _NOBODY_KNOWS = "what is the telephone number of whoever painted this?"
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A photo, and what is asked about it, one after the other. `mark`: words that no other photo bears."""
+    """A photo and its questions in order. `mark`: words that no other photo shows."""
 
     photo: bytes
     turns: tuple[str, ...]
@@ -61,7 +61,7 @@ def _folder(folder: Path) -> Iterator[Conversation]:
 
 
 def signs() -> Iterator[Conversation]:
-    """Signs on a wall: something to ask any deployment about."""
+    """Return signs on a wall, which any deployment can answer questions about."""
     for place, lines in enumerate(_SIGNS):
         photo = _phone_photo(_sign(lines, place), place)
         yield Conversation(photo, _TURNS[: 1 + place % len(_TURNS)], mark=lines[0])
@@ -69,7 +69,7 @@ def signs() -> Iterator[Conversation]:
 
 
 def sample() -> Iterator[Conversation]:
-    """The photos and questions of `samples`, and signs that it does not know."""
+    """Return the photos and questions of `samples`, and signs that are not in its index."""
     for place, each in enumerate(open_dataset(str(SAMPLE)).conversations):
         if each.photo is not None:
             with Image.open(each.photo) as picture:
@@ -80,7 +80,7 @@ def sample() -> Iterator[Conversation]:
 
 
 def routes() -> Iterator[Conversation]:
-    """Questions for a gateway in front of `bench.node`: half of them looked up, a fifth checked."""
+    """Return questions for a gateway in front of `bench.node`: half need a search, a fifth a check."""
     direct, verify, rag = (QUESTIONS[route] for route in (Route.DIRECT, Route.VERIFY, Route.RAG))
     talks = ((direct,), (rag,), (verify, rag), (rag, direct), (rag, verify), (direct, rag, rag))
     for place, (lines, turns) in enumerate(zip(_SIGNS, talks, strict=True)):
@@ -88,7 +88,7 @@ def routes() -> Iterator[Conversation]:
 
 
 def _sign(lines: Sequence[str], seed: int) -> Image.Image:
-    """A wall with grain, so that the JPEG is as large as a photo's, and a sign on it."""
+    """Return a photo of a sign on a wall, with grain so that the JPEG is as large as a real photo's."""
     chance = np.random.default_rng(seed)
     width, height = SIZE
     coarse = chance.integers(90, 170, (height // 32, width // 32, 3), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""How long the node takes: times as plain numbers, and how many requests it works on at once."""
+"""The node's times and concurrency."""
 
 import math
 from collections.abc import AsyncIterator, Callable, Mapping

@@ -21,7 +21,7 @@ _PROMPT_TOKENS = 321
 
 
 class TokenStyle(StrEnum):
-    """How a token that is part of a character is reported."""
+    """The form in which a token that is part of a character is reported."""
 
     OPENAI = "openai"
     """Its own bytes."""

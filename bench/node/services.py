@@ -100,7 +100,7 @@ def _image_hits(score: float) -> bytes:
 
 
 def _search_images(content: bytes) -> Job:
-    """The whole photo leaves the entity open, so that crops are searched; they settle it."""
+    """Return an uncertain entity for the full photo, so that crops are searched, else a certain one."""
     photos = content.count(b'name="images"')
     return photos, _image_hits(0.93 if photos > 1 else 0.62)
 
@@ -122,7 +122,7 @@ def _search_pages(content: bytes) -> Job:
 
 
 def _rerank(content: bytes) -> Job:
-    """Documents with the fact come first. The request is JSON, or a part of a form beside a photo."""
+    """Rank documents with the fact first. The request is JSON, or a form part beside a photo."""
     in_form = _FORM_REQUEST.search(content)
     request = RerankRequest.model_validate_json(in_form[1] if in_form else content)
     documents, fine = request.documents, request.fine_top_n

@@ -28,7 +28,7 @@ _MOST_COLUMNS = 1_000
 
 
 def read_text(content: bytes) -> Page:
-    """Read paragraphs. A short first line before an empty one is the title, unless it ends as a sentence does."""
+    """Read paragraphs. A short first line before an empty one is the title, unless it is a sentence."""
     text = decode_page(content).replace("\r\n", "\n").replace("\r", "\n").strip()
     paragraphs = _EMPTY_LINE.split(text)
     lines = map(clean_line, paragraphs)

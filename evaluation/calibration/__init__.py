@@ -1,1 +1,1 @@
-"""Which thresholds to refuse by: chosen on one run, with a promise that another run can check."""
+"""Choose thresholds for refusals on one run, with a promise that another run can check."""

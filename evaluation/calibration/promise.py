@@ -35,7 +35,7 @@ class _Stored(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Given(_Stored):
+class Figures(_Stored):
     """Results of thresholds: shares of all questions with 95 % intervals over conversations."""
 
     questions: int
@@ -52,16 +52,16 @@ class Given(_Stored):
 class Change(_Stored):
     """Some questions before and after. `gain`: the interval of the difference in truthfulness."""
 
-    before: Given
-    after: Given
+    before: Figures
+    after: Figures
     gain: Interval
 
 
 class Check(Change):
-    """The promise, checked on other questions. `kept`: None if there are too few; `sentence`: the result."""
+    """The promise, checked on other questions. `holds`: None if they are too few; `sentence`: the result."""
 
     runs: list[Source]
-    kept: bool | None
+    holds: bool | None
     sentence: str
 
 
@@ -79,14 +79,14 @@ class Promise(Change):
     version: int
     thresholds: dict[str, float]
     changed: dict[str, tuple[float, float]]
-    expected: Given | None
+    expected: Figures | None
     unjudged: int
     check: Check | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The thresholds that were in force before, by the tables of their file."""
+    """The earlier thresholds, by the tables of their file."""
 
     version: int
     tables: Mapping[str, Mapping[str, float]]
@@ -130,13 +130,13 @@ def choose_thresholds(
     _require_comparable(evidence, test)
     change = _change(test.signals, present, chosen)
     wrong = wrong_by_conversation(test.signals, chosen) if ceiling else None
-    is_kept, sentence = compare_with_promise(ceiling, expected or promise.after, change["after"], wrong)
-    check = Check(**change, runs=test.sources, kept=is_kept, sentence=sentence)
+    holds, sentence = compare_with_promise(ceiling, expected or promise.after, change["after"], wrong)
+    check = Check(**change, runs=test.sources, holds=holds, sentence=sentence)
     return promise.model_copy(update={"check": check})
 
 
 def chooser(ceiling: float | None, present: Cutoffs) -> Choose:
-    """How thresholds are chosen on some questions. Raises, when called, `CalibrationError`."""
+    """Return a function that chooses thresholds on some questions. The function raises `CalibrationError`."""
 
     def choose(signals: Signals) -> Cutoffs:
         if ceiling is None:
@@ -147,7 +147,7 @@ def chooser(ceiling: float | None, present: Cutoffs) -> Choose:
 
 
 def _present(evidence: Evidence, base: Base) -> Cutoffs:
-    """The base's; the router's as they were where some drafts were given at once, since those stay given."""
+    """Return the base's cutoffs; the run's for the router if drafts were answers, which stay answers."""
     present = Cutoffs.among(base.values)
     if not evidence.signals.went_direct.any():
         return present
@@ -179,9 +179,9 @@ def _require_comparable(evidence: Evidence, test: Evidence) -> None:
         )
 
 
-def figures_of(signals: Signals, points: Floats) -> Given:
+def figures_of(signals: Signals, points: Floats) -> Figures:
     right, acceptable, missing, wrong = (float((points == value).mean()) for value in (1.0, 0.5, 0.0, -1.0))
-    return Given(
+    return Figures(
         questions=len(points),
         sessions=signals.sessions,
         accuracy=right,
@@ -216,7 +216,7 @@ def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs) -> tuple[float, fl
     return float(lost.mean()), mean_interval(lost, np.ones_like(lost)).low
 
 
-def cross_validate(signals: Signals, choose: Choose) -> Given | None:
+def cross_validate(signals: Signals, choose: Choose) -> Figures | None:
     """Return the figures of every conversation under thresholds chosen on the others.
 
     Whole conversations are drawn into a fold at random. None if there are too few to leave some out.
@@ -238,26 +238,27 @@ def cross_validate(signals: Signals, choose: Choose) -> Given | None:
 
 
 def compare_with_promise(
-    ceiling: float | None, expected: Given, found: Given, wrong: tuple[float, float] | None = None
+    ceiling: float | None, expected: Figures, observed: Figures, wrong: tuple[float, float] | None = None
 ) -> tuple[bool | None, str]:
-    """Whether other questions kept the promise, and in what words; None where they are too few to say.
+    """Return whether the promise holds on other questions (None: too few to say), and a sentence about it.
 
-    A ceiling is kept if no more was wrong, broken if the whole interval lies above it. Truthfulness is kept
-    if it is not below the interval that was expected, and broken if its own interval lies below that.
+    A ceiling holds if the share of wrong answers is at most the ceiling, and is broken if the whole interval
+    is above it. Truthfulness holds if it is not below the expected interval, and is broken if its own
+    interval is below that.
     `wrong`: the share that a ceiling bounds and the lower end of its interval.
     """
     if ceiling is None:
-        low, high = expected.truthfulness_range.low, found.truthfulness_range.high
-        held, missed = found.truthfulness >= low, high < low
-        claim = f"truthfulness {found.truthfulness:+.3f} where at least {low:+.3f} was to be expected"
+        low, high = expected.truthfulness_range.low, observed.truthfulness_range.high
+        holds, broken = observed.truthfulness >= low, high < low
+        claim = f"truthfulness {observed.truthfulness:+.3f} where at least {low:+.3f} was to be expected"
     else:
-        share, least = wrong or (found.hallucination, found.hallucination_range.low)
-        held, missed = share <= ceiling, least > ceiling
+        share, least = wrong or (observed.hallucination, observed.hallucination_range.low)
+        holds, broken = share <= ceiling, least > ceiling
         claim = f"{100 * share:.1f} % were wrong where at most {100 * ceiling:g} % may be"
-        if wrong and found.sessions < found.questions:
+        if wrong and observed.sessions < observed.questions:
             claim += " (every conversation counts alike)"
-    if held or missed:
-        return held, f"{'Kept' if held else 'Broken'}: {claim}."
+    if holds or broken:
+        return holds, f"{'Kept' if holds else 'Broken'}: {claim}."
     return None, f"Undecided: {claim}, which may be chance."
 
 
@@ -265,7 +266,7 @@ _FURTHER = "further"
 
 
 def read_base(path: Path) -> Base:
-    """A thresholds file. Raises `CalibrationError` when it is none."""
+    """Read a thresholds file. Raises `CalibrationError` if it is not one."""
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:

@@ -21,7 +21,7 @@ PROPOSED, DRAFT = "proposed", "draft"
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Who judges, and how answers are cut before."""
+    """The judge, and how answers are cut before."""
 
     judge: Judge
     cut: Cut = APPROXIMATE
@@ -29,7 +29,7 @@ class Judging:
 
 
 def as_given(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
-    """The records that have an answer of that kind (`PROPOSED`, `DRAFT`), as if it had been given."""
+    """Return the records that have an answer of that kind (`PROPOSED`, `DRAFT`), as if it had been given."""
     changed = []
     for record in records:
         answer = record.answer
@@ -83,7 +83,7 @@ def _cache(run: Run, judge: str, which: str) -> VerdictCache:
 
 
 def thresholds_of(run: Run) -> dict[str, float]:
-    """Those in force during the run. Raises `CalibrationError`: it explains nothing, or not always the
+    """Return the run's thresholds. Raises `CalibrationError`: it explains nothing, or not always the
     same."""
     answers = [record.answer for record in run.records if record.answer]
     silent = sum(answer.explanation is None for answer in answers)
@@ -115,7 +115,7 @@ def questions_of(runs: Sequence[Run]) -> set[tuple[str, str, str]]:
 
 
 def same_system(runs: Sequence[Run]) -> dict[str, float]:
-    """The thresholds that all were made with. Raises `CalibrationError` for runs that do not go together."""
+    """Return the thresholds of all runs. Raises `CalibrationError` for runs that do not go together."""
     pipelines = sorted({pipeline_of(run) for run in runs})
     if len(pipelines) > 1:
         raise CalibrationError(
@@ -143,7 +143,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Runs of one system and what they tell. `judge`: its name. `thresholds`: all that were in force.
+    """Runs of one system and their signals. `judge`: its name. `thresholds`: all thresholds of the runs.
     `unjudged`: answers on which the judge failed.
     """
 
@@ -169,7 +169,7 @@ class Evidence:
 
 
 async def collect(runs: Sequence[Run], judging: Judging) -> Evidence:
-    """The runs judged. Raises `CalibrationError` for runs that do not go together, or hold no question."""
+    """Judge the runs. Raises `CalibrationError` for runs that do not go together, or have no question."""
     thresholds = same_system(runs)
     parts = [await judge_run(run, judging) for run in runs]
     signals = join([part for part, _ in parts])

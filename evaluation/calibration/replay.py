@@ -1,4 +1,4 @@
-"""What a run would have said under other thresholds, from what it explained of every question.
+"""Replay a run under other thresholds, from the explanations of its answers.
 
 The rule is the gateway's (`gateway.steps.verification` and `.conclusion` document it and say what they
 record; a test holds the two against each other). It is exact for `answer_confidence`, `supported`,
@@ -52,7 +52,7 @@ class Cutoffs:
 
     @classmethod
     def among(cls, thresholds: Mapping[str, float]) -> "Cutoffs":
-        """Those of a whole set. Raises `CalibrationError` when one is missing."""
+        """Select the cutoffs from all thresholds. Raises `CalibrationError` if one is missing."""
         thresholds = {**dict.fromkeys(OF_JUDGE, 0.0), **thresholds}
         missing = [name for name in REPLAYED if name not in thresholds]
         if missing:
@@ -62,7 +62,7 @@ class Cutoffs:
         return cls(**{name: thresholds[name] for name in REPLAYED})
 
     def distance(self, other: "Cutoffs") -> float:
-        """How far apart two settings are: the sum of the differences."""
+        """Return the sum of the absolute differences between two settings."""
         mine, others = astuple(self), astuple(other)
         return float(sum(abs(one - two) for one, two in zip(mine, others, strict=True)))
 
@@ -113,7 +113,7 @@ class Signals:
         return len(np.unique(self.session))
 
     def where(self, chosen: Bools | Ints) -> "Signals":
-        """Some of the questions."""
+        """Return the signals of some questions."""
         return replace(self, **{name: getattr(self, name)[chosen] for name in _COLUMNS})
 
 
@@ -166,7 +166,7 @@ def _points(records: Sequence[TurnRecord], judgements: Mapping[str, Judgement]) 
 
 
 def join(parts: Sequence[Signals]) -> Signals:
-    """Several as one; conversations of different parts are different conversations."""
+    """Join several runs' signals; conversations of different parts are different conversations."""
     offsets = np.cumsum([0, *(int(part.session.max(initial=-1)) + 1 for part in parts)])
     apart = [replace(part, session=part.session + at) for part, at in zip(parts, offsets, strict=False)]
     columns: dict[str, Any] = {
@@ -195,7 +195,7 @@ _SIGNAL_OF = {"direct_confidence": "draft_confidence", "direct_from": "p_direct"
 
 
 def signal_under(signals: Signals, name: str, cutoffs: Cutoffs) -> Floats:
-    """Return the signal that is held against the threshold of that name; NaN where nothing was measured.
+    """Return the signal that is compared with the threshold of that name; NaN if it was not measured.
 
     A draft that has an answer has a `p_direct`.
     """
@@ -206,7 +206,7 @@ def signal_under(signals: Signals, name: str, cutoffs: Cutoffs) -> Floats:
 
 
 def _support_under(signals: Signals, cutoffs: Cutoffs) -> Floats:
-    """The verifier's probability under other token thresholds; NaN where the verifier was out."""
+    """Return the verifier's probability under other token thresholds; NaN if the verifier was unavailable."""
     before = signals.in_force
     moved = (cutoffs.token_min, cutoffs.token_mean) != (before.token_min, before.token_mean)
     moves = ~np.isnan(signals.token_min) & moved
@@ -221,7 +221,7 @@ def _support_under(signals: Signals, cutoffs: Cutoffs) -> Floats:
 
 
 def _bent(score: Floats, threshold: float) -> Floats:
-    """The verifier's common scale, on which every token threshold lies at 0.5."""
+    """Return values on the verifier's common scale, on which every token threshold is 0.5."""
     below = 0.5 * (score / threshold) if threshold > 0.0 else score
     above = 0.5 + 0.5 * ((score - threshold) / (1.0 - threshold)) if threshold < 1.0 else np.ones_like(score)
     return np.where(np.isnan(score), np.nan, np.where(score < threshold, below, above))

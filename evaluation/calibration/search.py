@@ -78,7 +78,7 @@ def _one_by_one(signals: Signals, start: Cutoffs, present: Cutoffs, names: Seque
 
 
 def _cost(signals: Signals, cutoffs: Cutoffs, present: Cutoffs) -> float:
-    """Points lost. A wrong answer adds less than half a point, the distance less than a wrong answer."""
+    """Return the points lost. A wrong answer adds less than half a point, the distance less than that."""
     points = replay(signals, cutoffs)
     wrong = np.count_nonzero(points < 0.0)
     ties = wrong + 0.9 * cutoffs.distance(present) / _MOST_DISTANCE
@@ -97,7 +97,7 @@ def candidates(signals: Signals, name: str, cutoffs: Cutoffs, present: Cutoffs) 
 
 
 def _above(signal: Floats, worse: Bools) -> list[float]:
-    """In the middle of the gap above each value to be refused, and one below everything."""
+    """Return a cutoff in the middle of the gap above each value to be refused, and one below all values."""
     seen = np.unique(signal[~np.isnan(signal)])
     if len(seen) == 0:
         return []
@@ -109,7 +109,7 @@ def _above(signal: Floats, worse: Bools) -> list[float]:
 
 
 def _between(low: float, high: float) -> float:
-    """A short number in (low, high], near the middle."""
+    """Return a short number in (low, high], near the middle."""
     middle = 0.5 * (low + high)
     rounded = round(middle, _DECIMALS)
     if low < rounded <= high:

@@ -1,1 +1,1 @@
-"""What `loreglass eval` does, a module a command."""
+"""The commands of `loreglass eval`, one module each."""

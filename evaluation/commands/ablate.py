@@ -35,7 +35,7 @@ LIST = "list"
 
 
 def _list_tables(given: str) -> str:
-    """`--tables list` needs nothing else."""
+    """Print the tables and exit for `--tables list`; else return the value."""
     from evaluation.reporting.paper_tables import paper_tables
 
     if given == LIST:
@@ -105,7 +105,7 @@ def ablate(
 
 
 def _names(tables: str) -> tuple[str, ...]:
-    """Raises `typer.BadParameter`."""
+    """Return the names of the tables. Raises `typer.BadParameter`."""
     from evaluation.reporting.paper_tables import paper_tables
 
     names = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
@@ -142,7 +142,7 @@ async def _ask(
 
 
 def _load_stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> dict[str, Run]:
-    """By the systems' names. Raises `RunError` for a run of other questions, or that no table wants."""
+    """Return stored runs by system. Raises `RunError` for a run of other questions or of no table."""
     from evaluation.reporting.paper_tables import paper_tables
 
     systems = {name for key in tables for name in paper_tables()[key].systems}
@@ -166,7 +166,7 @@ def _with_targets(run: Run, dataset: Dataset) -> Run:
 
 
 def _named_gateways(given: Sequence[str], tables: Sequence[str]) -> dict[str, str]:
-    """By the names that rows of the tables have for them."""
+    """Return gateways by their names in the tables' rows."""
     from evaluation.reporting.paper_tables import paper_tables
 
     systems = [System.named(name) for key in tables for name in paper_tables()[key].systems]

@@ -1,4 +1,4 @@
-"""`loreglass eval calibrate`: thresholds from a run, a promise, and whether another run keeps it."""
+"""`loreglass eval calibrate`: choose thresholds on a run, and check their promise on another run."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager

@@ -71,7 +71,7 @@ def judge_run(
 
 @asynccontextmanager
 async def open_judge(choice: Choice, base_url: str, model: str) -> AsyncIterator[Judge]:
-    """The rules, BEM, or the model that is named here or by `LOREGLASS_JUDGE_*`. Raises `JudgeError`."""
+    """Open the rules, BEM, or the model from the options or `LOREGLASS_JUDGE_*`. Raises `JudgeError`."""
     if choice is Choice.RULES:
         yield RuleJudge()
         return
@@ -102,7 +102,7 @@ async def _judge_all(
 
 
 def _import_labels(runs: list[Run], labels: Path | None) -> None:
-    """Labels are of answers, which differ from run to run, so a file is for one run."""
+    """Import labels. A file is for one run, because answers differ from run to run."""
     if labels is None:
         raise typer.BadParameter("people's labels are read from a file", param_hint="--labels")
     if len(runs) != 1:
@@ -132,7 +132,7 @@ def agreement_of(
     tokenizer: Tokenizer = None,
     examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
 ) -> None:
-    """How far two judges agree on a run, and where they differ."""
+    """Print the agreement of two judges on a run, and their disagreements."""
     require("pandas")
     from evaluation.judging.agreement import agreement
 

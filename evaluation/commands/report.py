@@ -60,7 +60,7 @@ def squad(
 
 
 def show_run(folder: Path, console: Console) -> None:
-    """The tables of one run. Raises `ReportError` where it is none, or one on other questions."""
+    """Print the tables of one run. Raises `ReportError` if it is not a run, or a run on other questions."""
     from evaluation.reporting.comparison import ReportError, load_judged_run
     from evaluation.reporting.curves import show, span_report
     from evaluation.reporting.tally import print_spans

@@ -1,4 +1,4 @@
-"""`loreglass eval run`: asks a gateway every question of a dataset, and keeps what comes back."""
+"""`loreglass eval run`: ask a gateway every question of a dataset, and store the answers."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -110,7 +110,7 @@ def run(
 
 
 async def _require_gateway(gateway_url: str | None, pipeline: str | None) -> None:
-    """Nothing is indexed for a gateway that then does not answer. Raises `RunStopped`."""
+    """Check that the gateway answers before anything is indexed. Raises `RunStopped`."""
     async with connect(*gateway_of(gateway_url)) as gateway:
         gateway.require(pipeline)
 
@@ -128,7 +128,7 @@ async def _make(task: Task, gateway_url: str | None) -> None:
 
 
 def read_dataset(source: str, diagnostics: str = "", **choice: Any) -> Dataset:
-    """The dataset, with targets where `diagnostics` names some; else ends the command with why not."""
+    """Return the dataset, with targets if `diagnostics` is set. An error ends the command."""
     try:
         opened = open_dataset(source, **choice)
         return with_targets(opened, diagnostics) if diagnostics else opened
@@ -151,7 +151,7 @@ def index_texts(texts: Sequence[Text], folder: Path, url: str) -> None:
 
 
 def gateway_of(url: str | None) -> tuple[str, str]:
-    """The gateway's URL and the key for it, from the environment where the command does not say."""
+    """Return the gateway's URL and key, from the environment if the command does not set them."""
     from chassis.validation import from_environment
     from clients.settings import ClientSettings
 
@@ -160,7 +160,7 @@ def gateway_of(url: str | None) -> tuple[str, str]:
 
 
 def thresholds_of(given: list[str]) -> dict[str, float]:
-    """`name=value` each; the names and limits are the gateway's to check."""
+    """Parse `name=value` pairs; the gateway checks names and limits."""
     thresholds = {}
     for each in given:
         name, _, value = (part.strip() for part in each.partition("="))
@@ -173,7 +173,7 @@ def thresholds_of(given: list[str]) -> dict[str, float]:
 
 @contextmanager
 def stops_politely() -> Iterator[None]:
-    """What ends a command becomes one sentence."""
+    """Turn errors that end a command into one sentence."""
     try:
         yield
     except EvaluationError as error:
@@ -192,6 +192,6 @@ def require(*packages: str) -> None:
 
 
 def refuse(why: str, code: int = 1) -> NoReturn:
-    """One red sentence, and the end."""
+    """Print one red sentence and end the command."""
     Console(stderr=True).print(why, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)

@@ -49,7 +49,7 @@ def _url(row: Mapping[str, Any]) -> str:
 
 
 def _turn(record: Mapping[str, Any], golds: Mapping[str, str], quality: object, labels: Labels) -> AskedTurn:
-    """`quality`: the row's, for datasets that tell it of the photo and not of each turn."""
+    """Parse a turn. `quality`: the row's, for datasets that have it for each photo and not for each turn."""
     interaction_id = identifier(record, "interaction_id")
     if interaction_id not in golds:
         raise BadRow("unmatched_answers", f"Turn {interaction_id} has no answer.")
@@ -74,7 +74,7 @@ def _golds(answers: object) -> dict[str, str]:
 
 
 def _records(value: object, what: str) -> Sequence[Mapping[str, Any]]:
-    """A list of dicts, whichever of the two shapes the dataset has."""
+    """Return a list of dicts from either of the dataset's two shapes."""
     if isinstance(value, Mapping):
         value = _from_columns(value, what)
     if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
@@ -95,7 +95,7 @@ def _from_columns(columns: Mapping[str, Any], what: str) -> list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Where the photo of a row is: in the file's `image` column, else at the URL, which may be empty."""
+    """The photo of a row: in the file's `image` column, else at the URL, which may be empty."""
 
     table: Table
     number: int
@@ -127,13 +127,13 @@ def read_tables(folder: Path, name: str, files: Iterable[Path]) -> Candidates[Im
 
 
 def _part(*names: str) -> Part | None:
-    """As the file's or the dataset's name has it: a conversation of one turn is one, too."""
+    """Return the part from the names of file and dataset; also a multi-turn session can have one turn."""
     spelled = ((part, name) for name in names for part in Part)
     return next((p for p, name in spelled if f"{p}-turn" in name or f"{p}_turn" in name), None)
 
 
 class Photos:
-    """Where the photos of rows come from: the files themselves, the cache, and the web."""
+    """The photos of rows: from the files themselves, the cache, and the web."""
 
     def __init__(self, cache: PictureCache) -> None:
         self._cache = cache
@@ -157,7 +157,7 @@ class Photos:
             raise BadRow("unreadable_image", str(reason)) from reason
 
     def fetch(self, urls: Iterable[str]) -> Mapping[str, Path | str]:
-        """Every URL's photo, or a sentence on why there is none. Raises `OSError`."""
+        """Download the photos. Return each URL's path, or the reason why there is none. Raises `OSError`."""
         wanted = set(urls)
         with counter("photos", len(wanted)) as bar:
             return self._cache.fetch(wanted, bar.update)

@@ -56,7 +56,7 @@ _Line = tuple[str, Mapping[str, Any]]
 
 
 def is_plain(path: Path) -> bool:
-    """Whether the first line that can be read is a question of the plain kind, and no row of CRAG-MM."""
+    """Return whether the first readable line is a plain question and not a row of CRAG-MM."""
     for _, row in json_lines(path):
         if not isinstance(row, BadRow):
             return "turns" not in row and ("question" in row or "photo" in row)
@@ -64,7 +64,7 @@ def is_plain(path: Path) -> bool:
 
 
 def read_plain(path: Path) -> Candidates[str]:
-    """The questions of `{"photo", "question", "answer"?, "session_id"?, "interaction_id"?, labels?}`.
+    """Read lines of `{"photo", "question", "answer"?, "session_id"?, "interaction_id"?, labels?}`.
 
     Lines of one session are a conversation in the file's order; its photo need be named once. Raises
     `UnreadableFile`.
@@ -114,7 +114,7 @@ def _turn(name: str, row: Mapping[str, Any]) -> AskedTurn:
 
 
 def _label(column: str, row: Mapping[str, Any]) -> str:
-    """Any short word: the folder's owner may slice by words of their own."""
+    """Return a label: any short word, because a folder can have its own labels."""
     value = row.get(column)
     if value is None:
         return ""

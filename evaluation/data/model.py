@@ -1,4 +1,4 @@
-"""A benchmark in hand: conversations about photos, each turn with its gold answer, and rows left out."""
+"""A loaded benchmark: conversations about photos, each turn with its gold answer, and rejected rows."""
 
 import hashlib
 import json
@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 
 
 class EvaluationError(Exception):
-    """What ends a command: the message says why, and what to do."""
+    """An error that ends a command: the message says why, and what to do."""
 
 
 class DatasetError(EvaluationError):
-    """There is nothing to ask: a file, a folder or a hub repository is not what it should be.
+    """A file, a folder or a hub repository is not a usable dataset.
 
     The message names it and says what to do. A single bad row is no error: see `Rejected`.
     """
@@ -29,7 +29,7 @@ class Part(StrEnum):
 
 
 class AnswerType(StrEnum):
-    """How an answer is compared with the truth. `SPAN`: stretches of a text that people marked as answers."""
+    """The type of an answer, which sets the comparison. `SPAN`: spans of a text that people marked."""
 
     NUMBER = "number"
     DATE = "date"
@@ -50,7 +50,7 @@ class Scorer(StrEnum):
 
 
 class Truth(BaseModel):
-    """What is true of one question. `contrast`: wrong candidates that a right answer may also mention;
+    """The truth about one question. `contrast`: wrong candidates that a right answer may also mention;
     `must_not`: what no right answer asserts; `needs`: where the answer can be found; `photographed`: the name
     that image search should find by the photo, empty where nobody says or the index does not have it;
     `scorer`: instead of our rules; `range`: lowest and highest number that InfoSeek's scorer takes.
@@ -96,7 +96,7 @@ class Target(BaseModel):
 
 
 def is_answerable(truth: Truth | None) -> bool:
-    """Whether anything but a refusal can be right; so it is where nothing says otherwise."""
+    """Return whether an answer other than a refusal can be right; true if the dataset does not say."""
     return truth is None or truth.answer_type is not AnswerType.UNANSWERABLE
 
 
@@ -126,7 +126,7 @@ class AskedTurn:
 
     @property
     def needs(self) -> str:
-        """Where the answer can be found; empty where nobody says."""
+        """The sources that have the answer; empty if unknown."""
         return self.truth.needs if self.truth else ""
 
 
@@ -188,5 +188,5 @@ class Dataset:
 
     @property
     def rejections(self) -> dict[str, int]:
-        """Rows that cannot be asked, by kind."""
+        """The number of rejected rows by kind."""
         return dict(Counter(row.kind for row in self.rejected))

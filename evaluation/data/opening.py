@@ -52,7 +52,7 @@ def open_dataset(
     fetcher: PublicFetcher | None = None,
     squad: SquadChoice = EVERYTHING,
 ) -> Dataset:
-    """Everything that can be asked of `source`, and every row that cannot. Blocking.
+    """Return the questions of `source`, and its rejected rows. Blocking.
 
     `source`: a folder like `samples`; a folder with photos and `questions.jsonl`; a Parquet file of CRAG-MM's
     rows, or a folder of them; a hub id, `owner/name` or `owner/name@revision`; `squad:FILE`, of which `squad`

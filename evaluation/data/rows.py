@@ -48,7 +48,7 @@ class Candidates(Generic[Photo]):
 
     @contextmanager
     def rejecting(self, *places: str) -> Iterator[None]:
-        """A `BadRow` inside rejects these rows."""
+        """Reject these rows if a `BadRow` is raised inside."""
         try:
             yield
         except BadRow as fault:
@@ -68,7 +68,7 @@ class Candidates(Generic[Photo]):
 
 
 def sample(conversations: Sequence[Sampled], limit: int | None, seed: int | None) -> tuple[Sampled, ...]:
-    """At most `limit` of them: the first ones, or with a seed a random choice; always in file order."""
+    """Return at most `limit` items: the first ones or, with a seed, a random choice; always in file order."""
     if limit is None or limit >= len(conversations):
         return tuple(conversations)
     if seed is None:
@@ -98,7 +98,7 @@ class BadRow(Exception):
 
 
 def identifier(row: Mapping[str, Any], key: str) -> str:
-    """A non-empty id that can be printed. Raises `BadRow`."""
+    """Return a non-empty, printable id. Raises `BadRow`."""
     value = row.get(key)
     if not isinstance(value, str) or not value:
         raise BadRow("malformed_row", f"{key} is missing, or is not a text.")
@@ -108,7 +108,7 @@ def identifier(row: Mapping[str, Any], key: str) -> str:
 
 
 def text(row: Mapping[str, Any], key: str, *, if_empty: str) -> str:
-    """A text as it is written; `if_empty` is the kind of the fault where it says nothing. Raises `BadRow`."""
+    """Return a text unchanged; `if_empty` is the kind of the rejection of an empty one. Raises `BadRow`."""
     value = row.get(key)
     if value is not None and not isinstance(value, str):
         raise BadRow("malformed_row", f"{key} is not a text.")
@@ -122,7 +122,7 @@ def text(row: Mapping[str, Any], key: str, *, if_empty: str) -> str:
 
 
 def photo_inside(folder: Path, name: str) -> Path:
-    """The photo that a row names, relative to `folder`; also no link leads out. Raises `BadRow`."""
+    """Return the photo of a row, which must be inside `folder`, also through links. Raises `BadRow`."""
     try:
         path = folder / name
         real = path.resolve()
@@ -147,7 +147,7 @@ class UnreadableFile(Exception):
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | BadRow]]:
-    """The objects of a file with one on each line; empty lines count, but are nothing.
+    """Yield the objects of a JSONL file; empty lines count, but have no object.
 
     Raises `UnreadableFile`.
     """

@@ -33,7 +33,7 @@ _LONGEST_NAME = 100
 
 
 class SquadChoice(BaseModel):
-    """Which questions are asked, and how. `articles`: titles, only these (none: all) but those `left_out`.
+    """The choice of questions. `articles`: titles, only these (none: all) but those `left_out`.
 
     `unanswerable`: of a limit, how many questions have no answer (None: as they come). `photo`: sent with
     every question; None: the questions are asked without one.
@@ -52,7 +52,7 @@ EVERYTHING = SquadChoice()
 
 
 def read_squad(path: Path, choice: SquadChoice, limit: int | None, seed: int | None) -> Dataset:
-    """The chosen questions, each a conversation of its own, and all paragraphs of the file as texts.
+    """Return the chosen questions, each as its own conversation, and all paragraphs of the file as texts.
 
     All paragraphs, whichever articles are asked about: finding the right one is part of the task. `limit`:
     questions at most, the first ones or with a seed a random choice; they stay in the file's order.
@@ -137,7 +137,7 @@ def _question(row: Mapping[str, Any], title: str) -> AskedTurn:
 
 
 def _answers(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Each text once, in order: several people often marked the same stretch."""
+    """Return each answer once, in order: several people often marked the same span."""
     texts = (text(_object(each), "text", if_empty="empty_answer") for each in _list(row, key))
     return tuple(dict.fromkeys(texts))
 
@@ -156,7 +156,7 @@ def _list(row: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def match_titles(given: Sequence[str], titles: Sequence[str]) -> list[str]:
-    """The titles that are named, several in one text with commas between; a title may hold commas itself.
+    """Return the named titles from a text separated by commas; a title can contain commas.
 
     Raises `DatasetError`, which names the titles that there are.
     """

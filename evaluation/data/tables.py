@@ -20,7 +20,7 @@ _IMAGES_AT_ONCE = 16
 
 
 def table_files(folder: Path) -> list[Path]:
-    """The Parquet files in a folder, in order; hidden ones left out."""
+    """Return the Parquet files of a folder in order, without hidden ones."""
     return sorted(
         path
         for path in folder.rglob("*.parquet")
@@ -29,7 +29,7 @@ def table_files(folder: Path) -> list[Path]:
 
 
 def split_of(name: str) -> str:
-    """`data/validation-00000-of-00002.parquet` is of `validation`, and so is `validation/0000.parquet`."""
+    """Return the split, e.g. of `data/validation-00000-of-00002.parquet` or `validation/0000.parquet`."""
     path = Path(name)
     return path.parent.name if path.stem.isdecimal() else _PART_OF_SPLIT.sub("", path.stem)
 
@@ -73,7 +73,7 @@ class Labels:
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def word(self, column: str, value: object) -> str:
-        """The label's word, empty where there is none. Raises `BadRow`."""
+        """Return the label's word; empty if there is none. Raises `BadRow`."""
         if value is None or value == "":
             return ""
         names = self.names.get(column, ())
@@ -91,7 +91,7 @@ class Labels:
 
 
 def canonical(column: str, word: str) -> str:
-    """The benchmark's spelling of a word (`Low-Light` is `low light`), empty where it knows none such."""
+    """Return the benchmark's spelling of a label (`Low-Light`: `low light`); empty if it is unknown."""
     wanted = _plain(word)
     return next((each for each in VOCABULARY[column] if _plain(each) == wanted), "")
 
@@ -123,7 +123,7 @@ class Table:
     path: Path
 
     def labels(self) -> Labels:
-        """From the schema's metadata."""
+        """Read the labels from the schema's metadata."""
         described = (self._open().schema_arrow.metadata or {}).get(b"huggingface", b"{}")
         try:
             features = json.loads(described).get("info", {}).get("features")
@@ -132,11 +132,11 @@ class Table:
             raise UnreadableFile("The description of its features is not JSON.") from error
 
     def rows(self, columns: Sequence[str] = COLUMNS) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Numbered from 0; read in batches."""
+        """Yield the rows with their numbers from 0, read in batches."""
         yield from enumerate(row for batch in self._batches(columns, _ROWS_AT_ONCE) for row in batch)
 
     def images(self, wanted: Collection[int]) -> Iterator[tuple[int, object]]:
-        """Only of the row groups that hold a wanted row."""
+        """Yield images, reading only row groups that have a chosen row."""
         file = self._open()
         if IMAGE not in file.schema_arrow.names:
             return
@@ -182,13 +182,13 @@ _LONGEST = 400
 
 
 def hub_id(source: str) -> tuple[str, str | None] | None:
-    """`owner/name` or `owner/name@revision` in its parts; None for anything else."""
+    """Split `owner/name` or `owner/name@revision` into its parts; None for anything else."""
     match = _SOURCE.fullmatch(source)
     return (match[1], match[2]) if match and ".." not in source else None
 
 
 def fetch_split(repository: str, revision: str | None, split: str | None) -> tuple[str, Path, list[Path]]:
-    """The split, the folder of the repository, and the split's files, downloaded where they are not yet.
+    """Return the split, the repository's folder, and the split's files; download missing files.
 
     Raises `DatasetError`. What was downloaded before is used when the hub cannot be reached.
     """
@@ -219,7 +219,7 @@ def fetch_split(repository: str, revision: str | None, split: str | None) -> tup
 
 
 def choose_split(splits: Sequence[str], split: str | None, where: str) -> str:
-    """`split` where it exists; with none named the only one, or `validation`. Raises `DatasetError`."""
+    """Return `split` or, if it is empty, the only split or `validation`. Raises `DatasetError`."""
     if split is None and len(splits) == 1:
         return splits[0]
     wanted = split or _USUAL_SPLIT

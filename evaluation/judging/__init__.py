@@ -1,1 +1,1 @@
-"""Judges of answers: rules over a known truth, models, people; what they said is kept, and compared."""
+"""Judges of answers (rules, models, people), and their stored and compared verdicts."""

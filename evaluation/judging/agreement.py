@@ -33,7 +33,7 @@ class Agreement:
 
     @property
     def accuracy(self) -> float:
-        """The share of equal verdicts; NaN where there are none."""
+        """The share of equal verdicts; NaN if there are none."""
         return float((self.verdicts["first"] == self.verdicts["second"]).mean())
 
     @property
@@ -73,7 +73,7 @@ class Agreement:
 
 
 def agreement(a: Mapping[str, Judgement], b: Mapping[str, Judgement]) -> Agreement:
-    """Of two judges on the same answers."""
+    """Return the agreement of two judges on the same answers."""
     shared = [name for name in a if name in b]
     usable = [name for name in shared if not a[name].failed and not b[name].failed]
     rows = [(a[name].verdict.value, b[name].verdict.value) for name in usable]
@@ -83,7 +83,7 @@ def agreement(a: Mapping[str, Judgement], b: Mapping[str, Judgement]) -> Agreeme
 
 @dataclass(frozen=True, slots=True)
 class GoldCase:
-    """One answer, and what people say of it."""
+    """One answer with people's verdict."""
 
     kind: str
     case: Case
@@ -91,7 +91,7 @@ class GoldCase:
 
 
 def gold_cases() -> tuple[GoldCase, ...]:
-    """All of them, in the file's order."""
+    """Return all gold cases in the file's order."""
     text = files(__package__).joinpath("gold.jsonl").read_text(encoding="utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
     return tuple(
@@ -105,5 +105,5 @@ def gold_cases() -> tuple[GoldCase, ...]:
 
 
 def with_people(cases: Sequence[GoldCase], judgements: Mapping[str, Judgement]) -> Agreement:
-    """The people's verdicts against the judge's; judgements that failed are left out and counted."""
+    """Return the agreement of people and judge; failed judgements are left out and counted."""
     return agreement({each.case.interaction_id: Judgement(each.verdict, "") for each in cases}, judgements)

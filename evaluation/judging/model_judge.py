@@ -32,7 +32,7 @@ _MAX_REPLY = 20_000
 
 
 class JudgeSettings(BaseSettings):
-    """The model that judges, where the command names none: any endpoint with OpenAI's chat completions."""
+    """The default model judge: any endpoint with OpenAI's chat completions."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_JUDGE_", frozen=True, extra="ignore")
 
@@ -51,7 +51,7 @@ class ModelJudge:
     def __init__(
         self, base_url: str, model: str, key: str = "", *, timeout_s: float = TIMEOUT_S, tries: int = TRIES
     ) -> None:
-        """Raises `JudgeError` where the library is not installed, or no endpoint or model is named."""
+        """Raises `JudgeError` if the library is not installed, or no endpoint or model is set."""
         if not base_url or not model:
             raise JudgeError(
                 "A model judge needs an endpoint and a model: --base-url and --model, "
@@ -77,7 +77,7 @@ class ModelJudge:
         await self._client.close()
 
     async def judge(self, case: Case) -> Judgement:
-        """The verdict; whatever goes wrong is a judgement that failed."""
+        """Return the verdict; errors become a judgement that `failed`."""
         return undisputed(case) or await self._ask(case)
 
     async def _ask(self, case: Case) -> Judgement:
@@ -149,7 +149,7 @@ def _plainer(manner: _Manner, complaint: str) -> _Manner | None:
 
 
 def _words(completion: object) -> str:
-    """The text of the first choice; the library checks nothing, so a server may have sent anything."""
+    """Return the text of the first choice. The library checks nothing, so the reply can be anything."""
     choices = getattr(completion, "choices", None)
     message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
     content = getattr(message, "content", None)
@@ -161,7 +161,7 @@ def _failure(why: str) -> Judgement:
 
 
 def undisputed(case: Case) -> Judgement | None:
-    """The judgement that both kits make without asking a judge; None where they would ask."""
+    """Return the judgement that both kits make without a judge; None if they would ask one."""
     if case.failed:
         return Judgement(Verdict.MISSING, "the request failed")
     if refusal_by_all(case.answer):
@@ -211,7 +211,7 @@ EXAMPLES: list[dict[str, Any]] = tomllib.loads(
 
 
 def _lines(example: dict[str, Any]) -> str:
-    """As the judge sees a case, and as it should reply."""
+    """Return an example's case and reply as two lines of JSON."""
     parts = (("question", "truth", "answer"), ("reason", "accuracy"))
     return "\n".join(json.dumps({name: example[name] for name in part}, ensure_ascii=False) for part in parts)
 
@@ -273,7 +273,7 @@ def _verdict(value: object) -> _Reply | None:
 
 
 def _objects(text: str) -> list[object]:
-    """Every JSON object that stands in the text, those inside others left out."""
+    """Return every JSON object in the text, without nested ones."""
     decoder = json.JSONDecoder()
     objects: list[object] = []
     position = text.find("{")

@@ -42,7 +42,7 @@ _REFUSALS = ("i dont know", "i do not know")
 
 
 def truncate(answer: str, limit: int = MAX_ANSWER_TOKENS) -> str:
-    """The answer's first `limit` tokens.
+    """Return the answer's first `limit` tokens.
 
     Approximates a subword tokenizer without one: a token is up to seven letters, up to three digits or
     one mark, which for English prose gives about 1.3 tokens a word, as Llama's vocabulary does.
@@ -59,13 +59,13 @@ def one_line(text: str) -> str:
 
 
 def canonical(text: str) -> str:
-    """Compatibility forms, quotes, dashes and accents folded; lower case."""
+    """Return lower case with compatibility forms, quotes, dashes and accents folded."""
     folded = unicodedata.normalize("NFKC", text.translate(_SPELLINGS)).casefold().translate(_SPELLINGS)
     return "".join(c for c in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(c))
 
 
 def is_refusal(answer: str) -> bool:
-    """Whether the answer says "I don't know", whatever its punctuation (CRAG-MM's rule for `missing`)."""
+    """Return whether the answer is "I don't know" in any punctuation (CRAG-MM's rule for `missing`)."""
     plain = re.sub(r"[^a-z0-9\s]", " ", canonical(answer).replace("'", ""))
     spaced = " ".join(plain.split())
     return not spaced or any(refusal in spaced for refusal in _REFUSALS)
@@ -83,7 +83,7 @@ class Cut:
 
 
 class TokenizerError(EvaluationError):
-    """There is no tokenizer there; the message says what to do."""
+    """The file is not a tokenizer; the message says what to do."""
 
 
 APPROXIMATE = Cut(f"approximation, {MAX_ANSWER_TOKENS} tokens", truncate)
@@ -91,7 +91,7 @@ APPROXIMATE = Cut(f"approximation, {MAX_ANSWER_TOKENS} tokens", truncate)
 
 
 def open_cut(tokenizer: Path | None) -> Cut:
-    """The cut by that `tokenizer.json`, or by that folder's; without one, the approximation.
+    """Return the cut by that `tokenizer.json` or folder; without a path, the approximation.
 
     Raises `TokenizerError`.
     """
@@ -117,23 +117,23 @@ _NOT_PLAIN = re.compile(r"[^a-z0-9\s]")
 
 
 def literal_refusal(answer: str) -> bool:
-    """KDD Cup 2025's rule: these very characters, in any case; a typographic apostrophe is another."""
+    """Return whether KDD Cup 2025's rule sees a refusal: these exact characters, in any case."""
     return "i don't know" in answer.lower()
 
 
 def plain_refusal(answer: str) -> bool:
-    """CRAG-MM 2026's rule: all but a-z, 0-9 and white space is taken out first, apostrophes too."""
+    """Return whether CRAG-MM 2026's rule sees a refusal: it keeps only a-z, 0-9 and white space."""
     plain = _NOT_PLAIN.sub("", answer.lower())
     return "i dont know" in plain or "i do not know" in plain
 
 
 def refusal_by_all(answer: str) -> bool:
-    """Whether both kits take it for missing, so that no judge needs to be asked."""
+    """Return whether both kits count it as missing, so that no judge is needed."""
     return literal_refusal(answer) and plain_refusal(answer)
 
 
 def repeats(answer: str, gold: str) -> bool:
-    """The kits' exact match."""
+    """Return whether the kits see an exact match."""
     return answer.strip().lower() == gold.strip().lower()
 
 
@@ -144,12 +144,12 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 
 def normalise(text: str) -> str:
-    """The text as both measures compare it."""
+    """Return the text as both measures compare it."""
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(answer: str, golds: Sequence[str]) -> float:
-    """1 if the answer is one of the golds, else 0. No golds: 1 if nothing is said."""
+    """Return 1 if the answer is one of the golds, else 0. Without golds: 1 for an empty answer."""
     return max(float(normalise(answer) == gold) for gold in _targets(golds))
 
 
@@ -161,7 +161,7 @@ def word_f1(answer: str, golds: Sequence[str]) -> float:
 
 
 def says(answer: str, golds: Sequence[str]) -> bool:
-    """Whether a gold stands in the answer as whole words in their order.
+    """Return whether the answer contains a gold as complete words in order.
 
     Two spellings are tried: SQuAD's, and words as runs of letters and digits, since the first glues together
     what punctuation parts ("red/green").
@@ -190,7 +190,7 @@ def words_of(text: str) -> str:
 
 
 def overlap(answer: str, gold: str) -> float:
-    """The share of the gold answer's words that the answer has too, in 0..1; 1 where the gold has none.
+    """Return the share (0..1) of the gold answer's words in the answer; 1 if the gold has no words.
 
     QA-Dragon (section 4.1.1) reports a "rule-based overlap" beside accuracy (about 41 % where accuracy is
     21 %), but neither its paper nor its code says how it counts. Ours is recall of words: lower case, accents

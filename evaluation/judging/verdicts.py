@@ -38,6 +38,7 @@ class Verdict(StrEnum):
 
 
 _POINTS = {Verdict.CORRECT: 1.0, Verdict.ACCEPTABLE: 0.5, Verdict.MISSING: 0.0, Verdict.INCORRECT: -1.0}
+RIGHT = frozenset({Verdict.CORRECT, Verdict.ACCEPTABLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +69,15 @@ class Case:
 
 
 class Judge(Protocol):
-    """Says whether an answer is right. Raises nothing: what goes wrong is a judgement that `failed`."""
+    """Judges whether an answer is right. It raises nothing: an error is a judgement that `failed`."""
 
     @property
     def name(self) -> str:
-        """Under which its verdicts are kept: `rules`, `model:<model>`, `human`, `bem`."""
+        """The name of its stored verdicts: `rules`, `model:<model>`, `human`, `bem`."""
         ...
 
     async def judge(self, case: Case) -> Judgement:
-        """The verdict."""
+        """Return the verdict."""
         ...
 
 
@@ -119,7 +120,7 @@ class _Line(BaseModel):
 
 
 def verdict_file(run: Path, judge: str) -> Path:
-    """Where a judge's verdicts on a run are kept, whatever characters its name has."""
+    """Return the file of a judge's verdicts on a run; the judge's name can have any characters."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", judge).strip("-.")[:80]
     if plain != judge:
         plain += "-" + hashlib.sha256(judge.encode()).hexdigest()[:8]
@@ -137,7 +138,7 @@ def verdicts_on(path: Path, keys: Mapping[str, str]) -> dict[str, Judgement]:
 
 
 def key_of(case: Case, judge: str, version: str = "") -> str:
-    """Names one question to one judge: the same answer to the same question is the same everywhere."""
+    """Return the key of one question to one judge, equal for equal questions and answers in all runs."""
     content = [judge, version, case.question, case.gold, case.answer, case.abstained, case.failed]
     if case.truth is not None:
         content.append(case.truth.model_dump_json(exclude=case.truth.unkeyed))
@@ -145,7 +146,7 @@ def key_of(case: Case, judge: str, version: str = "") -> str:
 
 
 class VerdictCache:
-    """Verdicts by what was asked, appended to a file as they come. Use it as a context.
+    """Verdicts by key, appended to a file as they arrive. Use it as a context.
 
     `also`: files of other runs to look in. `fresh`: begin the file anew, for judges that cost nothing. A line
     is handed to the system at once, so that it outlives the process.
@@ -174,11 +175,11 @@ class VerdictCache:
             self._file.close()
 
     def get(self, key: str) -> Judgement | None:
-        """The verdict, if one was given; a failure is none."""
+        """Return the verdict if there is one; a failure is not a verdict."""
         return self._known.get(key)
 
     def put(self, key: str, case: Case, judgement: Judgement) -> None:
-        """Keep it, unless it is already the last word on this question."""
+        """Store the judgement, unless it is already the latest one of this key."""
         if not judgement.failed:
             self._known[key] = judgement
         if self._file is None or self._last.get(case.interaction_id) == key:
@@ -196,7 +197,7 @@ async def judge_all(
     concurrency: int = 4,
     cache: VerdictCache | None = None,
 ) -> dict[str, Judgement]:
-    """The judgement of every case by interaction id, in the order of the cases. A terminal shows a bar.
+    """Return the judgement of every case by interaction id, in order. A terminal shows a progress bar.
 
     Equal cases are asked once. Raises `JudgeDown` when the first judgements all failed: an endpoint that is
     not there is not asked two thousand times.
@@ -227,7 +228,7 @@ async def judge_all(
 
 
 def _lines(path: Path) -> list[_Line]:
-    """Every whole line, in order; what is no verdict is left out and will be asked for again."""
+    """Return every complete line in order; invalid verdicts are left out and asked for again."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -243,7 +244,7 @@ def _lines(path: Path) -> list[_Line]:
 
 
 def counts(judgements: Mapping[str, Judgement]) -> dict[str, int]:
-    """How many of each verdict, failures apart."""
+    """Return the number of each verdict, with failures counted separately."""
     names = ("failed" if each.failed else each.verdict.value for each in judgements.values())
     return dict(sorted(Counter(names).items()))
 

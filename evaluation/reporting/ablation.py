@@ -27,7 +27,7 @@ class Systems:
     dataset: str
 
     def of(self, system: str, part: Part | None = None) -> list[Scored]:
-        """The answers to one part, or to all."""
+        """Return the answers to one part, or to all."""
         return [each for each in self.scored.get(system, ()) if part is None or each.record.part is part]
 
     def figure(self, system: str, part: Part | None, column: Column, protocol: Protocol) -> Figure:
@@ -57,7 +57,7 @@ def differences(section: Section, protocol: Protocol, systems: Systems) -> dict[
 
 
 def table_values(table: PaperTable, systems: Systems) -> dict[str, Any]:
-    """A table with ours, for JSON, in the table's units; None where there is no figure."""
+    """Return a table with our figures for JSON, in the table's units; None if there is no figure."""
     fields = table.model_dump(mode="json", include={"key", "paper", "title", "setting", "protocol", "note"})
     sections = [
         {
@@ -99,7 +99,7 @@ _ABOUT = (
 
 
 def markdown(values: Sequence[Mapping[str, Any]], systems: Systems) -> str:
-    """The whole page, from what `table_values` makes."""
+    """Return the complete page from the results of `table_values`."""
     about = _ABOUT.format(dataset=systems.dataset, judge=systems.judge)
     lines = ["# Ablations", "", _escape(about)]
     for each in values:
@@ -128,7 +128,7 @@ def _grid(section: Section, rows: Sequence[Mapping[str, Any]], systems: Systems)
 
 
 def _source(row: Mapping[str, Any], systems: Systems) -> str:
-    """Which system's figures these are, or why there are none."""
+    """Return the system of these figures, or the reason why there are none."""
     system = row["system"]
     if system and not row["n"] and system in systems.scored:
         return f"{system}: no such questions"
@@ -167,5 +167,5 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _escape(text: str) -> str:
-    """As text in Markdown, wherever it comes from: on one line, no markup, no column of its own."""
+    """Escape untrusted text for a Markdown table: one line, no markup, no extra column."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in one_line(text))

@@ -9,12 +9,20 @@ from evaluation.data.model import Part
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.reporting.comparison import Comparison, JudgedRun
-from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
+from evaluation.reporting.curves import Curve, SpanReport, curve, proposed_answers, span_report
 from evaluation.reporting.formatting import READINGS, small_photo
-from evaluation.reporting.tables import RULE, Failure, Sliced, StageTimes, instructive, slices_of, stage_times
+from evaluation.reporting.tables import (
+    RULE,
+    Breakdown,
+    Failure,
+    StageTimes,
+    failure_examples,
+    slices_of,
+    stage_times,
+)
 from evaluation.scoring.intervals import Estimate, Paired, compare_pairs, estimate, holm
 from evaluation.scoring.measures import measure
-from evaluation.scoring.protocols import Protocol, Scored, Settled, by_session, degradations, settle
+from evaluation.scoring.protocols import Protocol, Scored, TurnOutcome, by_session, degradations, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,7 @@ class Report:
     remarks: tuple[str, ...]
     systems: tuple[SystemReport, ...]
     stages: tuple[str, ...]
-    slices: tuple[Sliced, ...]
+    slices: tuple[Breakdown, ...]
     pairs: tuple[Pair, ...]
     studied: str
     rule: str
@@ -109,10 +117,10 @@ WHOLE = "all"
 def build_report(
     comparison: Comparison, protocol: Protocol, *, judge: str, cut: str, made_at: float
 ) -> Report:
-    """Failures are shown of the first run."""
+    """Build the report. Failures are shown for the first run."""
     runs = comparison.runs
     studied = next(iter(runs))
-    settled = {name: settle(run.scored, protocol) for name, run in runs.items()}
+    outcomes = {name: settle(run.scored, protocol) for name, run in runs.items()}
     first = runs[studied]
     return Report(
         dataset=first.header.dataset,
@@ -129,18 +137,18 @@ def build_report(
         stages=tuple(
             each.stage for each in stage_times(each.record for run in runs.values() for each in run.scored)
         ),
-        slices=slices_of(settled),
+        slices=slices_of(outcomes),
         pairs=_pairs(runs, protocol),
         studied=studied,
         rule=RULE.format(system=studied),
         failures=tuple(
-            _shown_failure(each, studied, runs, settled) for each in instructive(studied, settled)
+            _shown_failure(each, studied, runs, outcomes) for each in failure_examples(studied, outcomes)
         ),
     )
 
 
 def _system(name: str, run: JudgedRun, protocol: Protocol) -> SystemReport:
-    answers = in_hand(run.scored, run.withheld, lambda each: each.verdict(protocol))
+    answers = proposed_answers(run.scored, run.withheld, lambda each: each.verdict(protocol))
     return SystemReport(
         name=name,
         folder=str(run.folder),
@@ -158,7 +166,7 @@ def _system(name: str, run: JudgedRun, protocol: Protocol) -> SystemReport:
 
 
 def _parts(scored: Sequence[Scored], protocol: Protocol) -> tuple[PartScores, ...]:
-    """Single and multi-turn apart where there are both, then everything."""
+    """Return scores of single-turn and multi-turn questions if there are both, then of all."""
     by_part = {
         part.value: inside
         for part in Part
@@ -180,12 +188,12 @@ def _part(name: str, scored: Sequence[Scored], protocol: Protocol) -> PartScores
 
 
 def _errors(run: JudgedRun) -> dict[str, int]:
-    """Failed requests by the name of their error."""
+    """Return the number of failed requests by error."""
     return dict(Counter(each.record.error for each in run.scored if each.record.error is not None))
 
 
 def _pairs(runs: Mapping[str, JudgedRun], protocol: Protocol) -> tuple[Pair, ...]:
-    """Every system with every other in the order of the runs."""
+    """Compare every system with every other, in the order of the runs."""
     truthfulness = measure("truthfulness", protocol)
     names = list(combinations(runs, 2))
     comparisons = [compare_pairs(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
@@ -220,13 +228,13 @@ def _shown_failure(
     failure: Failure,
     studied: str,
     runs: Mapping[str, JudgedRun],
-    settled: Mapping[str, Sequence[Settled]],
+    outcomes: Mapping[str, Sequence[TurnOutcome]],
 ) -> ShownFailure:
     wanted = failure.record.interaction_id
     replies = [
         Reply(name, turn.scored.record, turn.scored.judgement, turn.alone.value)
         for name in (studied, *(name for name in runs if name != studied))
-        for turn in settled[name]
+        for turn in outcomes[name]
         if turn.scored.record.interaction_id == wanted
     ]
     photo = small_photo(runs[studied].folder, failure.record.photo)

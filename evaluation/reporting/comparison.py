@@ -18,7 +18,7 @@ Session = tuple[Part, str]
 
 
 class ReportError(EvaluationError):
-    """There is nothing to report, or nothing that could be compared. The message says why and what to do."""
+    """There is nothing to report or to compare. The message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class JudgedRun:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The runs by name, each cut down to the sessions that all of them asked whole."""
+    """The runs by name, each limited to the sessions that all runs completed."""
 
     runs: Mapping[str, JudgedRun]
     asked: int
@@ -46,7 +46,7 @@ class Comparison:
 
 
 def compare(runs: Sequence[JudgedRun]) -> Comparison:
-    """Raises `ReportError` where the runs are of different questions, or have no whole session in common."""
+    """Compare runs. Raises `ReportError` for different questions, or without a common complete session."""
     if not runs:
         raise ReportError("There is no run to report on.")
     _same_questions(runs)
@@ -74,7 +74,7 @@ def compare(runs: Sequence[JudgedRun]) -> Comparison:
 
 
 def _same_questions(runs: Sequence[JudgedRun]) -> None:
-    """By the datasets' names, and by the words of every question that two runs share."""
+    """Check that datasets' names and the texts of common questions are equal."""
     first = runs[0]
     words: dict[str, tuple[str, str]] = {}
     for run in runs:
@@ -95,7 +95,7 @@ def _same_questions(runs: Sequence[JudgedRun]) -> None:
 
 
 def _names(runs: Sequence[JudgedRun]) -> list[str]:
-    """Fit to be shown, and no two alike: where two are, all are numbered."""
+    """Return printable, distinct names: equal names are numbered."""
     names = [short(run.header.name, 80) or "unnamed" for run in runs]
     if len(set(names)) == len(names):
         return names
@@ -116,7 +116,7 @@ def _only(run: JudgedRun, sessions: set[Session]) -> JudgedRun:
 
 
 def load_judged_run(folder: Path, judge: str, cut: Cut) -> JudgedRun:
-    """The run in that folder, judged. Raises `RunError`, `NotJudged`, `ReportError`."""
+    """Load the run of that folder with its verdicts. Raises `RunError`, `NotJudged`, `ReportError`."""
     run = load_run(folder)
     scored, unjudged = score_records(run.records, folder, judge, cut)
     if not run.records:

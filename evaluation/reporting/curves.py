@@ -1,4 +1,4 @@
-"""What would be said if answers were given by confidence alone: hallucination and outcomes against coverage.
+"""Curves of a system that answers by confidence alone: hallucination and outcomes against coverage.
 
 Risk and coverage as in El-Yaniv and Wiener 2010, "On the Foundations of Noise-free Selective
 Classification"; the area under the curve (AURC) as in Geifman, Uziel and El-Yaniv 2019, "Bias-Reduced
@@ -24,7 +24,7 @@ STEPS = tuple(step / 10 for step in range(10))
 """The confidences from which on answers are shown to be given, in the table."""
 
 
-def in_hand(
+def proposed_answers(
     scored: Sequence[Scored], withheld: Sequence[Scored], verdict: Callable[[Scored], Verdict]
 ) -> pd.DataFrame:
     """Return the answers that were given with the confidence they came with, and those withheld with the one
@@ -118,7 +118,7 @@ def curve(answers: pd.DataFrame, questions: int) -> Curve:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What would be said if every answer in hand of at least this `confidence` were given, and no other."""
+    """The outcomes if every proposed answer of at least this `confidence` were given, and no other."""
 
     confidence: float
     outcomes: Outcomes
@@ -126,7 +126,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SpanReport:
-    """Questions with marked answers. `unmeasured`: answers in hand without a confidence, in no step."""
+    """Questions with marked answers. `unmeasured`: proposed answers without a confidence, in no step."""
 
     scores: SpanScores
     steps: tuple[Step, ...]
@@ -134,12 +134,12 @@ class SpanReport:
 
 
 def span_report(run: JudgedRun) -> SpanReport | None:
-    """None where the run's questions are of another kind."""
+    """Return the report; None if the run's questions are of another kind."""
     scored = marked_questions(run.scored)
     if not scored:
         return None
     scores = span_scores(scored)
-    answers = in_hand(scored, run.withheld, lambda each: each.judgement.verdict)
+    answers = proposed_answers(scored, run.withheld, lambda each: each.judgement.verdict)
     measured = answers.dropna(subset="confidence")
     steps = (
         Step(least, _outcomes(measured[measured["confidence"] >= least], scores.outcomes)) for least in STEPS

@@ -1,4 +1,4 @@
-"""Numbers, untrusted text and photos, made fit to be shown."""
+"""Format numbers, untrusted text and photos for display."""
 
 import io
 import math
@@ -14,7 +14,7 @@ from evaluation.scoring.intervals import Estimate
 
 
 class Unit(StrEnum):
-    """How a number is written."""
+    """The format of a number."""
 
     SHARE = "share"
     SCORE = "score"
@@ -24,7 +24,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How people read a measure."""
+    """A measure's label and unit."""
 
     label: str
     unit: Unit
@@ -51,7 +51,7 @@ OF_CONVERSATIONS = ("session_truthfulness", "early_stopped")
 
 
 def format_figure(value: float, unit: Unit) -> str:
-    """`34.5 %`, `+0.123`, `1.24 s`, `340 ms`; a dash for what is not there."""
+    """Return `34.5 %`, `+0.123`, `1.24 s`, `340 ms`; a dash if there is no value."""
     if math.isnan(value):
         return "–"
     match unit:
@@ -66,19 +66,19 @@ def format_figure(value: float, unit: Unit) -> str:
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """With its sign, a real minus, and no negative zero."""
+    """Return the number with its sign, a real minus, and no negative zero."""
     rounded = round(value, digits)
     sign = "+" if rounded > 0 else "−" if rounded < 0 else ""
     return f"{sign}{abs(rounded):.{digits}f}"
 
 
 def format_p_value(value: float) -> str:
-    """`< 0.001`, `0.042`; a dash for what is not there."""
+    """Return `< 0.001`, `0.042`; a dash if there is no value."""
     return "–" if math.isnan(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def span(estimate: Estimate, unit: Unit) -> str:
-    """The interval alone: `31.0 % to 38.2 %`."""
+    """Return the interval: `31.0 % to 38.2 %`."""
     if math.isnan(estimate.low) or math.isnan(estimate.high):
         return ""
     return f"{format_figure(estimate.low, unit)} to {format_figure(estimate.high, unit)}"
@@ -93,7 +93,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def clean(text: str, limit: int = LONG) -> str:
-    """One paragraph of what is visible in `text`, cut at `limit` characters; a cut says how long it was."""
+    """Return visible text as one paragraph, cut at `limit` characters; a cut states the full length."""
     spaced = _SPACES.sub(" ", text[: 4 * limit]).strip()
     visible = "".join(filter(_is_visible, spaced))
     if len(visible) <= limit and len(text) <= 4 * limit:
@@ -102,18 +102,18 @@ def clean(text: str, limit: int = LONG) -> str:
 
 
 def short(text: str, limit: int = SHORT) -> str:
-    """The same for names and cells, with nothing but an ellipsis where it is cut."""
+    """Return visible text for names and cells; a cut ends with an ellipsis."""
     visible = clean(text[: 2 * limit], 2 * limit)
     return visible if len(visible) <= limit else f"{visible[: limit - 1].rstrip()}…"
 
 
 def _is_visible(letter: str) -> bool:
-    """Whether it is neither invisible nor turns the line around."""
+    """Return whether the character is visible and does not change the direction of the line."""
     return letter in _JOINERS or unicodedata.category(letter) not in _HIDDEN
 
 
 def plural(count: int, thing: str, things: str | None = None) -> str:
-    """`1 question`, `2,000 questions`."""
+    """Return `1 question`, `2,000 questions`."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
@@ -122,7 +122,7 @@ _QUALITY = 72
 
 
 def small_photo(folder: Path, photo: str) -> bytes | None:
-    """A JPEG of at most 480 pixels a side, upright, with nothing of the file but what is seen.
+    """Return an upright JPEG of at most 480 pixels a side, without metadata.
 
     `photo`: relative to the run's folder, or where else it lies. None if there is none that can be read.
     """

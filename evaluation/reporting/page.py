@@ -117,7 +117,7 @@ def _span(estimates: Mapping[str, Estimate], measure: str) -> str:
 
 
 def _tint(truthfulness: float) -> str:
-    """A class of the style sheet: five steps either way, so that neighbours can be told apart."""
+    """Return a CSS class: five steps in each direction, so that neighbours can be distinguished."""
     step = min(5, round(abs(truthfulness) * 5 + 0.49)) if truthfulness else 0
     return "t0" if step == 0 else f"{'g' if truthfulness > 0 else 'b'}{step}"
 
@@ -138,6 +138,6 @@ def numbers(report: Report) -> str:
     """The report as one JSON object. Questions and answers are as they are: who reads the file decides how to
     show them.
     """
-    left_out: Any = {"failures": {"__all__": {"photo": True, "failure": {"settled": True}}}}
+    left_out: Any = {"failures": {"__all__": {"photo": True, "failure": {"outcome": True}}}}
     dumped = TypeAdapter(Report).dump_json(report, indent=1, exclude=left_out)
     return dumped.decode() + "\n"

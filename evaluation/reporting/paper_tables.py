@@ -67,7 +67,7 @@ class Column(_Data):
         return self
 
     def of(self, protocol: Protocol) -> Measure:
-        """The column's measure. Raises `ValueError` where there is none of that name."""
+        """Return the column's measure. Raises `ValueError` if there is none of that name."""
         whole = measure("elapsed_mean_ms" if self.measure == "elapsed_s" else self.measure, protocol)
 
         def values(scored: Sequence[Scored]) -> Valued:  # stops in conversations stay as they were
@@ -120,7 +120,7 @@ class Section(_Data):
         return self
 
     def printed(self, place: int) -> list[int | float | str]:
-        """What the paper prints in a column, if anything."""
+        """Return the paper's value of a column, if any."""
         figures = [row.printed[place] for row in self.rows if place < len(row.printed)]
         return [figure for figure in figures if figure != NOT_PRINTED]
 
@@ -144,7 +144,7 @@ class PaperTable(_Data):
 
 @cache
 def paper_tables() -> dict[str, PaperTable]:
-    """Every table by its key."""
+    """Return every table by its key."""
     tables = {}
     for path in sorted(_FOLDER.glob("*.toml")):
         paper = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from evaluation.judging.text import canonical, overlap, says
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.measures import percentile
-from evaluation.scoring.protocols import Settled
+from evaluation.scoring.protocols import TurnOutcome
 
 FEW = 10
 """Values under so many questions say nothing yet."""
@@ -32,12 +32,12 @@ class Cell:
 
     @property
     def telling(self) -> bool:
-        """Whether there are enough questions to say something."""
+        """Return whether there are enough questions for a conclusion."""
         return self.count >= FEW
 
 
 @dataclass(frozen=True, slots=True)
-class Sliced:
+class Breakdown:
     """One way to cut the questions. `slices`: by value, the most frequent first, each system's cell by name.
 
     `of_questions`: the cut is the same for all systems; else it is by each system's answers.
@@ -88,26 +88,26 @@ _OF_ANSWERS: tuple[_Cut, ...] = (
 )
 
 
-def slices_of(systems: Mapping[str, Sequence[Settled]]) -> tuple[Sliced, ...]:
-    """Every cut that parts the questions at all, in a fixed order."""
+def slices_of(systems: Mapping[str, Sequence[TurnOutcome]]) -> tuple[Breakdown, ...]:
+    """Return every breakdown for which questions have values, in a fixed order."""
     cuts = []
     for cut in (*_OF_QUESTIONS, *_OF_ANSWERS):
         name, label, key = cut
         verdicts: defaultdict[str, defaultdict[str, list[Verdict]]] = defaultdict(lambda: defaultdict(list))
-        for system, settled in systems.items():
-            for turn in settled:
+        for system, outcomes in systems.items():
+            for turn in outcomes:
                 if (value := key(turn.scored.record)) is not None:
                     verdicts[value][system].append(turn.alone)
         if verdicts.keys() - {NOT_SAID}:  # turns are in their order, other values the most frequent first
             most = {value: max(map(len, inside.values())) for value, inside in verdicts.items()}
             order = sorted(most, key=lambda each: (len(each) if name == "turn" else -most[each], each))
             slices = {value: {system: cell(of) for system, of in verdicts[value].items()} for value in order}
-            cuts.append(Sliced(name, label, cut in _OF_QUESTIONS, slices))
+            cuts.append(Breakdown(name, label, cut in _OF_QUESTIONS, slices))
     return tuple(cuts)
 
 
 def cell(verdicts: Sequence[Verdict]) -> Cell:
-    """The scores of some verdicts, of which there is at least one."""
+    """Return the scores of one or more verdicts."""
     count = len(verdicts)
     right, missing, wrong = (
         verdicts.count(each) / count for each in (Verdict.CORRECT, Verdict.MISSING, Verdict.INCORRECT)
@@ -163,9 +163,9 @@ class Lesson(StrEnum):
     """The kinds of failures, in the order of the report."""
 
     HALLUCINATED = "hallucinated"
-    HAD_IT_AND_REFUSED = "refused with the answer in hand"
+    HAD_IT_AND_REFUSED = "refused with the answer in the evidence"
     OTHERS_KNEW = "others were right"
-    WRONG_OR_REFUSED = "nobody was right"
+    WRONG_OR_REFUSED = "no system was right"
 
 
 RULE = (
@@ -180,20 +180,20 @@ class Failure:
     """One question that the system failed. `others_right`: the names of those that were right."""
 
     lesson: Lesson
-    settled: Settled
+    outcome: TurnOutcome
     others_right: tuple[str, ...]
 
     @property
     def record(self) -> TurnRecord:
         """The question and what came back."""
-        return self.settled.scored.record
+        return self.outcome.scored.record
 
 
-def instructive(system: str, systems: Mapping[str, Sequence[Settled]]) -> tuple[Failure, ...]:
-    """At most twenty failures of `system`, in the order of what they teach, by `RULE`."""
+def failure_examples(system: str, systems: Mapping[str, Sequence[TurnOutcome]]) -> tuple[Failure, ...]:
+    """Return at most twenty failures of `system`, in the order of `RULE`."""
     right: defaultdict[str, list[str]] = defaultdict(list)
-    for name, settled in systems.items():
-        for turn in settled:
+    for name, outcomes in systems.items():
+        for turn in outcomes:
             if turn.alone is Verdict.CORRECT and name != system:
                 right[turn.scored.record.interaction_id].append(name)
     by_lesson: dict[Lesson, list[Failure]] = {lesson: [] for lesson in Lesson}
@@ -205,8 +205,8 @@ def instructive(system: str, systems: Mapping[str, Sequence[Settled]]) -> tuple[
     return tuple(failure for failures in ranked for failure in failures)[:MOST]
 
 
-def _lesson(turn: Settled, others_right: Sequence[str]) -> Lesson | None:
-    """None for a refusal of what cannot be answered, which is no failure, and where no answer came back."""
+def _lesson(turn: TurnOutcome, others_right: Sequence[str]) -> Lesson | None:
+    """Return the kind of failure; None for a correct refusal, and if there is no answer."""
     record = turn.scored.record
     if record.answer is None or turn.alone not in (Verdict.INCORRECT, Verdict.MISSING):
         return None
@@ -225,8 +225,8 @@ def _rank(failure: Failure) -> tuple[float, int, str]:
     return -(sure or 0.0), -len(failure.others_right), failure.record.interaction_id
 
 
-def gold_in_evidence(each: Settled) -> bool:
-    """Whether one piece of evidence says an accepted answer, or most of the gold answer's words."""
+def gold_in_evidence(each: TurnOutcome) -> bool:
+    """Return whether a piece of evidence has an accepted answer, or most of the gold answer's words."""
     answer = each.scored.record.answer
     if answer is None:
         return False
@@ -236,7 +236,7 @@ def gold_in_evidence(each: Settled) -> bool:
 
 
 def _holds_gold(piece: str, record: TurnRecord) -> bool:
-    """A yes or no stands in any text, so that there the gold sentence counts."""
+    """Return whether the text has the gold. Yes and no occur in any text: there the gold sentence counts."""
     truth = record.truth
     if truth and truth.accepted and truth.answer_type is not AnswerType.BOOLEAN:
         return says(canonical(piece), [canonical(each) for each in truth.accepted])

@@ -95,7 +95,7 @@ _OUTCOMES = ("right", "wrong", "not known", "unans. answered")
 
 
 def print_spans(name: str, scores: SpanScores, console: Console) -> None:
-    """The outcomes, SQuAD's figures, and how long answers are and take."""
+    """Print the outcomes, SQuAD's figures, and the length and time of answers."""
     table = outcome_table(name, "questions")
     for heading in ("EM", "F1", "words", "p95"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -123,7 +123,7 @@ def _new_table(title: str) -> Table:
 
 
 def outcome_table(title: str, first: str) -> Table:
-    """A table of outcomes whose first column has that heading; columns may be added to its right."""
+    """Return a table of outcomes whose first column has that heading; the caller can add columns."""
     table = _new_table(title)
     table.add_column(first, no_wrap=True)
     for heading in _OUTCOMES:
@@ -132,7 +132,7 @@ def outcome_table(title: str, first: str) -> Table:
 
 
 def outcome_cells(outcomes: Outcomes) -> list[str]:
-    """The cells below the outcomes' headings."""
+    """Return the cells below the outcomes' headings."""
     return [
         format_figure(share, Unit.SHARE)
         for share in (outcomes.right, outcomes.wrong, outcomes.not_known, outcomes.answered)

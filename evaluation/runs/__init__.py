@@ -1,1 +1,1 @@
-"""One system asked one dataset: asked once, kept on disk, resumed where it stopped."""
+"""Runs: ask one system one dataset, store the answers, and resume after an interruption."""

@@ -43,7 +43,7 @@ _FORGET_S = 5
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How to ask. `concurrency` conversations run at once; None leaves a choice to the gateway.
+    """The options of requests. `concurrency` conversations run at once; None: the gateway's default.
 
     `model_calls`: explanations hold what the model was asked and what it wrote.
     `thresholds`: other cut-offs, for every question. `without`: modules of the pipeline that every question
@@ -59,7 +59,7 @@ class Asking:
 
     @property
     def experiment(self) -> Experiment:
-        """What every question is sent with."""
+        """The experiment of every request."""
         return Experiment(
             explain=True,
             thresholds=dict(self.thresholds),
@@ -79,7 +79,7 @@ _FIRST_PAUSE_S, _PAUSE_S, _LONGEST_PAUSE_S = 0.25, 1.0, 30.0
 
 
 class RunStopped(EvaluationError):
-    """It is no use to ask on; the message says why and what to do."""
+    """The run cannot go on; the message says why and what to do."""
 
 
 class Reply(NamedTuple):
@@ -199,7 +199,7 @@ class _Talk:
         return reply
 
     async def trace(self, answer: Answer | None) -> Trace | None:
-        """What happened, if the gateway still tells."""
+        """Return the trace, if the gateway still has it."""
         if answer is None:
             return None
         try:
@@ -211,7 +211,7 @@ class _Talk:
             return None
 
     async def forget(self) -> None:
-        """Free what the gateway keeps; out of reach, it forgets by itself when the time comes."""
+        """Delete the gateway's session. If the gateway cannot be reached, the session expires later."""
         if not self._session_id:
             return
         with anyio.move_on_after(_FORGET_S):
@@ -252,7 +252,7 @@ async def _read(photo: Path) -> bytes | None:
 
 
 def unasked(conversation: Conversation, place: int, number: int) -> TurnRecord:
-    """What is kept of a question before anybody has answered it. `place`, `number`: from 0."""
+    """Return the record of a question without an answer. `place`, `number`: from 0."""
     turn = conversation.turns[number]
     fields = {
         **asdict(turn),

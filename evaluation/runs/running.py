@@ -36,7 +36,7 @@ class Gateway:
     client: AsyncLoreglass
 
     def require(self, pipeline: str | None) -> None:
-        """Raises `RunStopped` where it has no such pipeline."""
+        """Check that the gateway has the pipeline. Raises `RunStopped`."""
         if pipeline is not None and pipeline not in self.pipelines:
             raise RunStopped(
                 f"There is no pipeline {pipeline!r}; there are: {', '.join(self.pipelines)}. "
@@ -47,7 +47,7 @@ class Gateway:
 
 @asynccontextmanager
 async def connect(url: str, key: str = "") -> AsyncIterator[Gateway]:
-    """The gateway at that URL, with connections that are closed afterwards. Raises `RunStopped`."""
+    """Connect to the gateway at that URL; close the connections afterwards. Raises `RunStopped`."""
     async with AsyncExitStack() as stack:
         try:  # how long a question is asked for is `Questioner`'s to say
             client = await stack.enter_async_context(AsyncLoreglass(url, key, retries=Retries(most=0)))
@@ -66,7 +66,7 @@ class _Description(BaseModel):
 
 
 async def _version(url: str, key: str) -> str:
-    """As the gateway describes itself; nothing where it does not."""
+    """Return the gateway's version; empty if it has none."""
     async with http_client() as http:
         try:
             description = await ServiceClient(http, "The gateway", url, token=key).get(
@@ -79,7 +79,7 @@ async def _version(url: str, key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be asked, how, and where it is kept. `name`: the system's in reports. `choice`: how the
+    """The settings of one run. `name`: the system's in reports. `choice`: how the
     dataset's conversations were chosen (`limit`, `seed`, `squad`), for the header.
     """
 
@@ -103,7 +103,7 @@ class Made:
 
 
 async def make_run(task: Task, gateway: Gateway) -> Made:
-    """Ask what has not been answered yet, and keep it.
+    """Ask the remaining questions, and store the answers.
 
     Raises `RunError` and `RunStopped` before anything is asked.
     """
@@ -178,7 +178,7 @@ class System:
 
     @classmethod
     def named(cls, name: str) -> "System":
-        """By its name in reports: `cot-no-x@tuned` is `cot` without `x` at the gateway `tuned`."""
+        """Parse a name in reports: `cot-no-x@tuned` is `cot` without `x` at the gateway `tuned`."""
         plain, _, at = name.partition("@")
         pipeline, *without = plain.split(_LEFT_OUT)
         return cls(pipeline, tuple(without), at)
@@ -192,7 +192,7 @@ async def ask_several(
     gateway: Gateway,
     choice: Mapping[str, Any],
 ) -> list[Run]:
-    """Each system's run in `folder`/<its name>, complete.
+    """Complete each system's run in `folder`/<its name>.
 
     What was asked before is not asked again. One at a time, so that no system waits for another's questions.
     Raises `RunStopped` and `RunError`; what has been answered until then is kept.
@@ -213,7 +213,7 @@ PAGES = "pages.jsonl"
 
 
 def write_pages(texts: Iterable[Text], folder: Path) -> Path:
-    """The file, in the run's folder. Raises `RunError`."""
+    """Write the pages into the run's folder, and return the file. Raises `RunError`."""
     path = folder / PAGES
     try:
         folder.mkdir(parents=True, exist_ok=True)

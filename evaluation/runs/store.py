@@ -25,7 +25,7 @@ HEADER, TURNS, REJECTED, LOCK = "run.json", "turns.jsonl", "rejected.jsonl", "lo
 
 
 class RunError(EvaluationError):
-    """A folder that holds no run, one in use, or one of something else; the message says what to do."""
+    """The folder has no run, a run in use, or another run; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Run:
 
 
 def load_run(folder: Path) -> Run:
-    """The run in that folder, finished or not; it may be going on.
+    """Load the run of that folder, which may be incomplete or in progress.
 
     Raises `RunError`.
     """
@@ -61,7 +61,7 @@ def load_run(folder: Path) -> Run:
 
 
 class RunStore:
-    """Keeps a run while it is made. A context manager; holds the folder for itself until closed."""
+    """Stores a run in progress. A context manager that locks the folder until it is closed."""
 
     def __init__(self, folder: Path, header: RunHeader, rejected: Sequence[Rejected] = ()) -> None:
         """Open the run in that folder if it asks the same questions in the same way, else begin a new one.
@@ -95,7 +95,7 @@ class RunStore:
             self._files = files.pop_all()
 
     def add(self, record: TurnRecord) -> None:
-        """Keep a turn; it is on the disk when this returns. A photo below the folder is named from there."""
+        """Store a turn on disk before returning. A photo inside the folder gets a relative path."""
         photo, folder = Path(record.photo), self.folder.resolve()
         if photo.is_relative_to(folder):
             record = record.model_copy(update={"photo": photo.relative_to(folder).as_posix()})
@@ -112,12 +112,12 @@ class RunStore:
         self.records.append(record)
 
     def rewrite_header(self, **changes: Any) -> None:
-        """Keep what has become known of the run."""
+        """Store the changed header."""
         self.header = self.header.model_copy(update=changes)
         write_whole(self.folder / HEADER, self.header.model_dump_json(indent=2) + "\n")
 
     def close(self) -> None:
-        """Let others open it."""
+        """Release the folder."""
         self._files.close()
 
     def __enter__(self) -> "RunStore":
@@ -132,7 +132,7 @@ def _order(record: TurnRecord) -> tuple[int, str, str, int]:
 
 
 def _differences(stored: RunHeader, new: RunHeader) -> list[str]:
-    """What is not the same, in words; where the gateway is may change."""
+    """Return a description of the differences; the gateway's URL may differ."""
     differs = {
         "other questions (another dataset, part, limit or seed)": stored.fingerprint != new.fingerprint,
         f"pipeline {stored.pipeline or 'left to the gateway'}": stored.pipeline != new.pipeline,
@@ -146,7 +146,7 @@ def _differences(stored: RunHeader, new: RunHeader) -> list[str]:
 
 
 def _lock(folder: Path) -> int:
-    """A descriptor that holds the lock; the system lets go of it when the process ends, however it ends."""
+    """Return a descriptor that holds the lock. The system releases it when the process ends."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -170,7 +170,7 @@ def _header(folder: Path) -> RunHeader:
 
 
 def _records(folder: Path) -> tuple[list[TurnRecord], int]:
-    """The turns that are whole, and how many bytes they are."""
+    """Return the complete turns and their number of bytes."""
     path = folder / TURNS
     data = path.read_bytes() if path.exists() else b""
     records: list[TurnRecord] = []

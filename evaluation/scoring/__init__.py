@@ -1,1 +1,1 @@
-"""CRAG-MM's scores by both published protocols, QA-Dragon's overlap, and how sure each figure is."""
+"""CRAG-MM's scores by both published protocols, QA-Dragon's overlap, and confidence intervals."""

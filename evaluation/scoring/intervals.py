@@ -66,7 +66,7 @@ def mean_interval(sums: Floats, counts: Floats) -> Interval:
 
 
 def _interval(sampled: Sampled) -> Interval:
-    """The percentile interval (Efron 1979); a single conversation has no spread."""
+    """Return the percentile interval (Efron 1979); a single conversation has no spread."""
     from scipy import stats
 
     if len(sampled.samples[0]) == 1:
@@ -101,7 +101,7 @@ def compare_pairs(a: Sequence[Scored], b: Sequence[Scored], measure: Measure) ->
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values corrected for being several (Holm 1979), in their order; NaN stays."""
+    """Return p-values corrected for multiple tests (Holm 1979), in order; NaN stays."""
     order = sorted((p, index) for index, p in enumerate(p_values) if not math.isnan(p))
     corrected = list(p_values)
     highest = 0.0

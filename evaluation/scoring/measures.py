@@ -13,7 +13,7 @@ from evaluation.data.model import Part, Scorer
 from evaluation.judging.benchmarks import benchmark_score
 from evaluation.judging.text import overlap
 from evaluation.judging.verdicts import Verdict
-from evaluation.scoring.protocols import Protocol, Scored, Settled, Valued, settle, unit_of
+from evaluation.scoring.protocols import Protocol, Scored, TurnOutcome, Valued, settle, unit_of
 from evaluation.scoring.recall import article_recall, identified, query_overlap, recall
 
 Floats = npt.NDArray[np.float64]
@@ -31,7 +31,7 @@ class Sampled:
 
     @property
     def value(self) -> float:
-        """The figure of all conversations."""
+        """Return the figure of all conversations."""
         return float(self.statistic(*self.samples, axis=-1)) if self.turns else math.nan
 
 
@@ -51,11 +51,11 @@ class Measure:
     splits: Callable[[Scored], bool] | None = None
 
     def of(self, scored: Sequence[Scored]) -> float:
-        """The figure; NaN where there is nothing to measure."""
+        """Return the figure; NaN if there is nothing to measure."""
         return self.sampled(scored).value
 
     def sampled(self, scored: Sequence[Scored]) -> Sampled:
-        """The figure by conversations."""
+        """Return the figure by conversations."""
         valued = without_unknown(self.values(scored))
         if self.splits is not None:
             return _harmonic(valued, {unit_of(each) for each in scored if self.splits(each)})
@@ -72,7 +72,7 @@ def without_unknown(valued: Valued) -> Valued:
 
 
 def session_sums(valued: Valued) -> tuple[Floats, Floats]:
-    """Of each conversation, in sorted order: the sum of its turns' values and their number."""
+    """Return the sum and the number of the turns' values of each conversation, in sorted order."""
     rows: dict[tuple[Part, str], list[float]] = {}
     for (part, session_id, _), value in sorted(valued.items()):
         rows.setdefault((part, session_id), []).append(value)
@@ -89,7 +89,7 @@ def ratio(sums: Floats, counts: Floats, axis: int) -> Floats:
 
 
 def _harmonic(valued: Valued, split: set[tuple[Part, str, int]]) -> Sampled:
-    """The harmonic mean of the means in a split and outside of it; there is none if one of them is empty."""
+    """Return the harmonic mean of the means inside and outside a split; none if one of them is empty."""
     sessions = {session: place for place, session in enumerate(sorted({unit[:2] for unit in valued}))}
     rows = np.zeros((4, len(sessions)))  # sums and counts in the split, then those of the others
     for unit, value in valued.items():
@@ -107,7 +107,7 @@ def _harmonic(valued: Valued, split: set[tuple[Part, str, int]]) -> Sampled:
 
 
 def _quantile(valued: Valued, share: float) -> Sampled:
-    """Values are sorted once and count as often as their conversation is drawn."""
+    """Return the quantile: values are sorted once and count as often as their conversation is drawn."""
     names = {session: index for index, session in enumerate(sorted({unit[:2] for unit in valued}))}
     ordered = sorted((value, names[unit[:2]]) for unit, value in valued.items())
     values, owners = np.array([each[0] for each in ordered]), np.array([each[1] for each in ordered])
@@ -152,7 +152,7 @@ def confidence_figures(right: Floats, probability: Floats) -> dict[str, float]:
     return {"aurc": round(aurc(right, probability), 4), "calibration_error": round(error, 4)}
 
 
-_Value = Callable[[Settled, Protocol], float]
+_Value = Callable[[TurnOutcome, Protocol], float]
 _OF_VERDICTS: dict[str, _Value] = {
     "truthfulness": lambda turn, protocol: turn.counted(protocol).points,
     "accuracy": lambda turn, protocol: float(turn.counted(protocol) is Verdict.CORRECT),
@@ -173,7 +173,7 @@ def measure(name: str, protocol: Protocol) -> Measure:
 
     `accuracy`, `acceptable`, `missing`, `hallucination`: shares of all turns; `truthfulness`: mean points.
     `session_truthfulness`: the kits' conversation score, after the early stop; `early_stopped`: of the
-    conversations of several turns, those that the wearer would give up. `overlap`: share of the gold's words.
+    conversations of several turns, those that a user would give up. `overlap`: share of the gold's words.
     `elapsed_…`: milliseconds until the caller had the answer; failed requests have none. `calls`,
     `prompt_tokens`, `completion_tokens`: of the model. `benchmark_score`: of InfoSeek, E-VQA and OK-VQA, by
     their scorers; `harmonic_score`: InfoSeek's, of its two unseen splits. `image_recall@k`,
@@ -211,7 +211,7 @@ def _of_answers(value: Callable[[Scored], float], scored: Sequence[Scored]) -> V
     return {unit_of(each): value(each) for each in scored}
 
 
-def _is_of_several(turn: Settled) -> bool:
+def _is_of_several(turn: TurnOutcome) -> bool:
     return turn.scored.record.part is Part.MULTI
 
 

@@ -43,6 +43,7 @@ from evaluation.judging.verdicts import (
     BEM,
     HUMAN,
     MODEL,
+    RIGHT,
     Case,
     Judgement,
     Verdict,
@@ -52,22 +53,20 @@ from evaluation.judging.verdicts import (
 )
 from evaluation.record import TurnRecord
 
-_GOOD = frozenset({Verdict.CORRECT, Verdict.ACCEPTABLE})
-
 
 class Protocol(StrEnum):
-    """Which published rules."""
+    """The published rules of a score."""
 
     KDD_CUP_2025 = "kdd-cup-2025"
     CRAG_MM_2026 = "crag-mm-2026"
 
     def missing(self, answer: str) -> bool:
-        """Whether the (cut) answer is a refusal."""
+        """Return whether the (cut) answer is a refusal."""
         return _REFUSALS[self](answer)
 
     @property
     def stops_first(self) -> bool:
-        """Whether the early stop comes before turns are counted."""
+        """Return whether the early stop is applied before turns are counted."""
         return self is Protocol.KDD_CUP_2025
 
 
@@ -78,11 +77,9 @@ _REFUSALS: dict[Protocol, Callable[[str], bool]] = {
 
 
 def stop_place(verdicts: Sequence[Verdict]) -> int | None:
-    """Return how many turns of a conversation a wearer asks who gives up after two in a row that are not
-    correct; None for all.
-    """
+    """Return the number of turns until a user gives up, after two wrong ones in a row; None for all."""
     pairs = enumerate(pairwise(verdicts), 2)
-    return next((place for place, pair in pairs if _GOOD.isdisjoint(pair)), None)
+    return next((place for place, pair in pairs if RIGHT.isdisjoint(pair)), None)
 
 
 Unit = tuple[Part, str, int]
@@ -108,7 +105,7 @@ class Scored:
         return answer_to_judge(self.record, APPROXIMATE) if self.cut_answer is None else self.cut_answer
 
     def verdict(self, protocol: Protocol) -> Verdict:
-        """What the protocol makes of it by itself, before any early stop.
+        """Return the protocol's verdict on this answer alone, before any early stop.
 
         A judge's "missing" without the protocol's words for it is incorrect: the kits' judges know no third.
         """
@@ -126,7 +123,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class TurnOutcome:
     """`alone`: the verdict on the answer itself; `stopped`: after the early stop of its conversation.
 
     `given_up`: its conversation has two failures in a row.
@@ -138,7 +135,7 @@ class Settled:
     given_up: bool
 
     def counted(self, protocol: Protocol) -> Verdict:
-        """The verdict that the protocol's rates over turns are made of."""
+        """Return the verdict that the protocol's rates over turns use."""
         return self.stopped if protocol.stops_first else self.alone
 
 
@@ -171,7 +168,7 @@ def with_judgements(
     *,
     by_hand: bool = False,
 ) -> list[Scored]:
-    """The records that were judged, in their order, each with its judgement."""
+    """Return the judged records in order, each with its judgement."""
     return [
         Scored(record, judgements[record.interaction_id], answer_to_judge(record, cut), by_hand)
         for record in records
@@ -179,18 +176,18 @@ def with_judgements(
     ]
 
 
-def settle(scored: Iterable[Scored], protocol: Protocol) -> list[Settled]:
-    """Every answer with what the protocol makes of it; conversations keep the order of their first turns.
+def settle(scored: Iterable[Scored], protocol: Protocol) -> list[TurnOutcome]:
+    """Return the protocol's outcome of every answer; conversations keep the order of their first turns.
 
     Give it whole conversations: a slice of one would be stopped elsewhere.
     """
-    settled: list[Settled] = []
+    outcomes: list[TurnOutcome] = []
     for turns in by_session(scored).values():
         alone = [turn.verdict(protocol) for turn in turns]
         stop = stop_place(alone)
         stopped = [*alone[:stop], *[Verdict.MISSING] * len(alone[stop:])] if stop else alone
-        settled += [Settled(*each, stop is not None) for each in zip(turns, alone, stopped, strict=True)]
-    return settled
+        outcomes += [TurnOutcome(*each, stop is not None) for each in zip(turns, alone, stopped, strict=True)]
+    return outcomes
 
 
 def unit_of(scored: Scored) -> Unit:
@@ -212,7 +209,7 @@ class NotJudged(EvaluationError):
 def score_records(
     records: Sequence[TurnRecord], folder: Path, judge: str, cut: Cut = APPROXIMATE
 ) -> tuple[list[Scored], int]:
-    """The records that the judge has a verdict on, ready to be scored, and how many it has none on.
+    """Return the records with a verdict of the judge, and the number without one.
 
     The rules judge here and now; another judge's verdicts are in the run's folder. People judge samples, so
     what they left out is no error; what a model left out was not asked yet. Raises `NotJudged` where there
@@ -237,13 +234,13 @@ _OPTIONS = {HUMAN: "--judge human --labels FILE", BEM: "--judge bem"}
 
 
 def stored_verdicts(records: Sequence[TurnRecord], file: Path, judge: str, cut: Cut) -> dict[str, Judgement]:
-    """The verdicts in that file on just these answers, as the judge is now."""
+    """Return the file's verdicts on these answers by the judge's current version."""
     version = version_of(judge)
     keys = {record.interaction_id: key_of(case_of(record, cut), judge, version) for record in records}
     return verdicts_on(file, keys)
 
 
 def degradations(scored: Iterable[Scored]) -> Mapping[str, int]:
-    """How often each optional stage did not deliver."""
+    """Return the number of answers that each optional stage degraded."""
     answers = (each.record.answer for each in scored)
     return dict(Counter(stage for answer in answers if answer for stage in answer.degraded))

@@ -1,4 +1,4 @@
-"""How good the searches and other stages were, from the explanations.
+"""Measures of searches and other stages, from the explanations.
 
 Recall as in CRAG-MM, Figures 3 and 6. Boxes, names and queries as in CRAG-MM-Diagnostics.
 """
@@ -44,7 +44,7 @@ def recall(name: str) -> Callable[[Sequence[Scored]], Valued] | None:
 def _recall(
     stage: str, k: int, holds: Holds, counts: Callable[[TurnRecord], bool], scored: Sequence[Scored]
 ) -> Valued:
-    """Whether the first `k` results have the thing or say the answer: 0 or 1 a turn with a gold that was
+    """Return whether the first `k` results have the entity or the answer: 0 or 1 a turn with a gold that was
     searched for; NaN for all where no search brought `k`.
 
     Of pages it is what was brought of them, the paper's estimate of recall.
@@ -60,7 +60,7 @@ def _recall(
 
 
 def results_of(record: TurnRecord, stage: str) -> list[SearchResult] | None:
-    """A search's results, best first, without repeats; None if the stage did not run or was not reported.
+    """Return a search's results, best first, without repeats; None if the stage was not reported.
 
     All passages of one page count as one result, at the place of the first; so do the things of one picture.
     """
@@ -92,7 +92,7 @@ def _has_thing(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
 
 
 def _is_alike(name: str, gold: str) -> bool:
-    """Whether two names are one by the rule of CRAG-MM-Diagnostics' released code."""
+    """Return whether two names are equal by the rule of CRAG-MM-Diagnostics' released code."""
     return SequenceMatcher(None, gold.lower(), name.lower()).ratio() >= _ALIKE
 
 
@@ -109,7 +109,7 @@ def _has_answer(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
 
 
 def _has_box(k: int, scored: Scored) -> float:
-    """Whether one of the first `k` crops covers the object; 0 if the cropper ran and gave none."""
+    """Return whether one of the first `k` crops covers the object; 0 if the cropper found none."""
     target, answer = scored.record.target, scored.record.answer
     if target is None or target.box is None or answer is None:
         return math.nan
@@ -128,7 +128,7 @@ def _overlap_of(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def article_recall(scored: Scored) -> float:
-    """Whether the thing is the first result of the whole photo, or among those of the tools' images."""
+    """Return whether the entity is the full photo's first result, or in the results of the tools' images."""
     record = scored.record
     first = results_of(record, WHOLE_PHOTO) if _names_a_thing(record) else None
     if first is None:
@@ -137,7 +137,7 @@ def article_recall(scored: Scored) -> float:
 
 
 def identified(scored: Scored) -> float:
-    """Whether the answer's entity is the object; NaN without a target."""
+    """Return whether the answer's entity is the object; NaN without a target."""
     target, answer = scored.record.target, scored.record.answer
     if target is None or answer is None:
         return math.nan

@@ -54,14 +54,14 @@ class SpanScores:
 
 
 def marked_questions(scored: Iterable[Scored]) -> list[Scored]:
-    """The questions of a dataset whose golds are stretches, if this is one; else none."""
+    """Return the questions of a dataset whose golds are spans; none for other datasets."""
     questions = [each for each in scored if each.record.truth and each.record.truth.answer_type in _MARKED]
     spans = any(each.record.truth.answer_type is AnswerType.SPAN for each in questions if each.record.truth)
     return questions if spans else []
 
 
 def span_scores(scored: Sequence[Scored]) -> SpanScores:
-    """The figures of at least one question.
+    """Return the figures of one or more questions.
 
     SQuAD's come of the whole answer, a refusal counting as "there is no answer here"; a request that failed
     matches nothing. The outcomes are the judge's.
@@ -86,7 +86,7 @@ def span_scores(scored: Sequence[Scored]) -> SpanScores:
 
 
 def outcomes(judged: Sequence[tuple[bool, float]]) -> Outcomes:
-    """Of pairs: whether the question has an answer, and the points of what was said (0: nothing)."""
+    """Return outcomes of pairs: whether the question has an answer, and the reply's points (0: none)."""
     has = [points for answerable, points in judged if answerable]
     no = [points for answerable, points in judged if not answerable]
     return Outcomes(
@@ -109,14 +109,14 @@ def _golds(record: TurnRecord) -> Sequence[str]:
 
 
 def _is_held(each: Scored) -> bool:
-    """Whether the answer is right or, of a refusal, the closest passage holds a gold as whole words."""
+    """Return whether the answer is right or, for a refusal, the closest passage contains a gold."""
     closest = each.record.answer.closest if each.record.answer else None
     right = each.judgement.verdict.points > 0.0
     return right or (closest is not None and says(closest.snippet, _golds(each.record)))
 
 
 def _reply(record: TurnRecord) -> str:
-    """What SQuAD would take for the prediction: empty for a refusal."""
+    """Return SQuAD's prediction: empty for a refusal."""
     answer = record.answer
     return "" if answer is None or answer.abstained or is_refusal(answer.answer) else answer.answer
 

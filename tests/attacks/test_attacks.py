@@ -31,16 +31,16 @@ def replies(attack: Attack, target: Target) -> dict[str, int]:
     return course.statuses
 
 
-def test_generated_requests_get_no_fault_and_no_secret(target: Target, tmp_path: Path) -> None:
+def test_generated_requests_cause_no_server_error_and_leak_no_secret(target: Target, tmp_path: Path) -> None:
     few = generated(tmp_path, SEED, "--phases", "fuzzing", "--max-examples", "8", "--no-shrink")
     statuses = replies(few, target)
     assert statuses["200"] > 10
     assert statuses["422"] > 10
 
 
-def test_lines_that_no_client_sends_get_no_fault_and_no_second_reply(target: Target) -> None:
+def test_malformed_lines_cause_no_server_error_and_no_second_reply(target: Target) -> None:
     assert replies(LINES, target)["400"] > 10
 
 
-def test_no_log_tells_a_secret(target: Target) -> None:
+def test_logs_contain_no_secret(target: Target) -> None:
     assert target.leaks() == {}

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", ["Experiment", "Health"])
-def test_a_message_that_is_spelt_twice_has_the_same_fields_types_and_defaults(name: str) -> None:
+def test_duplicated_messages_have_equal_fields_types_and_defaults(name: str) -> None:
     ours, theirs = getattr(models, name), {**vars(answer), **vars(operations)}[name]
     assert model_shapes(ours) == model_shapes(theirs)
     assert list(defaults(ours)) == list(defaults(theirs))
@@ -32,7 +32,7 @@ def defaults(model: type[BaseModel]) -> Iterator[tuple[str, bool, object]]:
         yield name, field.is_required(), None if field.is_required() else field.get_default()
 
 
-def test_there_is_a_class_for_every_kind_of_error_by_the_name_that_it_has_in_the_platform() -> None:
+def test_each_error_kind_has_a_client_class_with_the_platforms_name() -> None:
     platforms = {error.kind.value: error.__name__ for error in ServiceError.__subclasses__()}
     clients = {error.kind: error.__name__ for error in LoreglassError.__subclasses__()}
     of_the_way = {errors.Unreachable.kind, errors.BrokenReply.kind}
@@ -49,18 +49,18 @@ def test_every_event_of_a_stream_is_known() -> None:
     assert set(models.EVENTS.values()) == set(typing.get_args(models.Event))
 
 
-def test_every_way_to_ask_is_an_argument_or_an_option() -> None:
+def test_every_request_field_is_an_argument_or_an_option() -> None:
     options = set(client.Options.__annotations__)
     assert options - {"idempotency_key"} == set(answer.AnswerRequest.model_fields) - {"question", "image"}
 
 
-def test_the_headers_are_the_platforms() -> None:
+def test_client_and_platform_use_the_same_headers() -> None:
     written = "".join(inspect.getsource(module) for module in (calls, client))
     assert f'"{headers.DEADLINE}"' in written
     assert f'"{headers.IDEMPOTENCY_KEY}"' in written
 
 
-def test_nothing_is_imported_but_what_is_declared() -> None:
+def test_client_imports_only_declared_dependencies() -> None:
     imported = {
         name.split(".")[0]
         for file in (ROOT / "loreglass_client").glob("*.py")

@@ -33,7 +33,7 @@ FAKED = {
 
 
 @pytest.mark.parametrize("name", APPS)
-def test_the_openapi_document_is_the_committed_one_and_names_no_place_of_the_machine(name: str) -> None:
+def test_openapi_document_equals_the_committed_one_without_local_paths(name: str) -> None:
     path = snapshot_path(name)
     committed = path.read_text(encoding="utf-8") if path.exists() else ""
     current = as_text(document(name))
@@ -48,7 +48,7 @@ def test_the_openapi_document_is_the_committed_one_and_names_no_place_of_the_mac
     assert str(SNAPSHOTS.parents[2]) not in current
 
 
-def test_no_snapshot_is_left_of_an_app_that_is_gone() -> None:
+def test_each_snapshot_belongs_to_an_existing_app() -> None:
     assert {path.stem for path in SNAPSHOTS.glob("*.json")} == set(APPS)
 
 
@@ -75,7 +75,7 @@ def surface(described: dict[str, Any], path: str) -> tuple[Any, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", FAKED)
-def test_the_fake_of_a_service_takes_and_sends_what_the_real_one_does(name: str) -> None:
+def test_a_fake_service_has_the_real_services_fields(name: str) -> None:
     committed = json.loads(snapshot_path(name).read_text(encoding="utf-8"))
     real_reply, real_fields = surface(committed, FAKED[name])
     fake_reply, fake_fields = surface(FakeServices().app().openapi(), FAKED[name])

@@ -30,7 +30,7 @@ def test_changed_field_word_and_message_are_reported() -> None:
     assert [line.partition(":")[0] for line in lines] == ["TextLine.text", "enum Reason", "message Stray"]
 
 
-def test_each_message_without_a_model_exists_and_says_why() -> None:
+def test_each_message_without_a_model_exists_and_has_a_reason() -> None:
     declared = {
         message["name"]
         for file in built_image()["file"]
@@ -69,6 +69,6 @@ def test_each_rpc_names_its_http_method_and_path() -> None:
     ],
     ids=lambda check: check[0],
 )
-def test_the_proto_files_are_clean_and_break_nothing_that_was_published(check: tuple[str, ...]) -> None:
+def test_proto_files_pass_lint_and_are_backward_compatible(check: tuple[str, ...]) -> None:
     checked = buf(*check)
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -8,7 +8,7 @@ from deploy.reference import FOLDER, PAGES, REASONS, REMEDIES
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_page_is_the_one_that_the_code_makes(name: str) -> None:
+def test_committed_reference_equals_the_generated_one(name: str) -> None:
     assert (FOLDER / name).read_text("utf-8") == PAGES[name](), "Run `make reference` and commit the page."
 
 

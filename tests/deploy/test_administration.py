@@ -29,7 +29,7 @@ async def test_chosen_risk_changes_thresholds_and_survives_a_restart(tmp_path: P
     assert RiskChoice.of(GatewaySettings(risk=Risk.EAGER), tmp_path).current is Risk.EAGER
 
 
-async def test_risk_of_the_environment_is_not_changed_here_and_no_key_is_made_without_a_file(
+async def test_risk_from_the_environment_is_read_only_and_keys_need_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOREGLASS_GATEWAY_RISK", "eager")
@@ -84,7 +84,7 @@ def test_other_keys_notes_and_tenants_stay(tmp_path: Path) -> None:
     assert file.read_text().startswith(notes)
 
 
-def test_inline_layout_is_left_to_its_owner(tmp_path: Path) -> None:
+def test_keys_file_with_inline_tables_is_not_edited(tmp_path: Path) -> None:
     file = tmp_path / "keys.toml"
     keys = [", ".join(entry(each, "a", "standard").splitlines()[1:]) for each in (FIRST, SECOND)]
     file.write_text(f"key = [{{{keys[0]}}}, {{{keys[1]}}}]\n")
@@ -96,7 +96,7 @@ def test_inline_layout_is_left_to_its_owner(tmp_path: Path) -> None:
     assert file.read_text() == before
 
 
-def test_unknown_key_or_unreadable_file_is_told(tmp_path: Path) -> None:
+def test_unknown_key_or_unreadable_file_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "keys.toml"
     file.write_text("")
     with pytest.raises(NotFound):

@@ -166,7 +166,7 @@ def test_a_crash_and_a_restored_backup_lose_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"<html>404</html>", b"REDIS0010\xfa\tredis-ver", None], ids=["0", "404", "rdb", "tgz"]
 )
-def test_what_is_no_whole_backup_leaves_everything_as_it_was(
+def test_incomplete_backup_is_refused_and_changes_nothing(
     tmp_path: Path, script: Path, content: bytes | None
 ) -> None:
     source, data, backup = tmp_path / "source", tmp_path / "data", tmp_path / "backup"
@@ -181,7 +181,7 @@ def test_what_is_no_whole_backup_leaves_everything_as_it_was(
     assert (data / "appendonlydir" / "kept").exists()
 
 
-def test_a_whole_archive_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
+def test_complete_backup_replaces_the_folders_content(tmp_path: Path) -> None:
     source, data = tmp_path / "source", tmp_path / "data"
     for folder in (source, data):
         (folder / "sub" / folder.name).mkdir(parents=True)

@@ -50,7 +50,7 @@ def python(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
-def test_a_wheel_holds_the_client_its_types_and_its_licence_and_nothing_else(built: Path) -> None:
+def test_client_wheel_contains_only_code_types_and_licence(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     with zipfile.ZipFile(wheel) as content:
         names = set(content.namelist())
@@ -69,11 +69,11 @@ def readme_blocks() -> list[str]:
 
 
 @pytest.mark.parametrize("block", readme_blocks())
-def test_what_the_readme_shows_is_python(block: str) -> None:
+def test_readme_examples_compile(block: str) -> None:
     compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
-def test_the_readmes_first_lines_lead_to_an_answer(python: Path, tmp_path: Path) -> None:
+def test_first_readme_example_gets_an_answer(python: Path, tmp_path: Path) -> None:
     (tmp_path / "tower.jpg").write_bytes(photo())
     gateway = scripted_gateway(ScriptedPipeline(follow))
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(gateway) as url:

@@ -25,14 +25,14 @@ each_app = pytest.mark.parametrize("app", APPS, ids=lambda app: str(app.host))
 
 @pytest.mark.parametrize("beside", [[], *([each] for each in BESIDE[:4]), BESIDE[:4]], ids=str)
 @pytest.mark.parametrize("profiles", PROFILES)
-def test_docker_compose_takes_the_files(beside: list[str], profiles: str, tmp_path: Path) -> None:
+def test_docker_compose_accepts_the_files(beside: list[str], profiles: str, tmp_path: Path) -> None:
     if shutil.which("docker") is None or run(["docker", "compose", "version"]).returncode:
         pytest.skip("docker compose is not installed here")
     done = config(["docker", "compose"], beside, profiles)
     assert done.returncode == 0, done.stderr
 
 
-def test_podman_compose_takes_the_files() -> None:
+def test_podman_compose_accepts_the_files() -> None:
     done = config([sys.executable, "-m", "podman_compose"], BESIDE, PROFILES[0])
     if "podman is not installed" in done.stderr or "No such file or directory: 'podman'" in done.stderr:
         pytest.skip("podman is not installed here")
@@ -64,7 +64,7 @@ def test_an_app_accepts_its_variables(app: App, twin: str, monkeypatch: pytest.M
     app.settings()
 
 
-def test_the_gateways_container_has_a_quarter_more_memory_than_it_may_need() -> None:
+def test_gateway_container_has_a_quarter_more_memory_than_needed() -> None:
     """As docs/operations/limits.md adds it up, "Memory of the gateway"."""
     settings = GatewaySettings()
     needed = (
@@ -95,7 +95,7 @@ def test_every_container_is_confined(name: str) -> None:
     assert service.get("restart") == (None if name in ONCE else "unless-stopped")
 
 
-def test_only_the_gateway_and_dashboards_are_published_and_only_on_loopback() -> None:
+def test_gateway_and_dashboards_alone_are_published_on_loopback() -> None:
     published = {name: each["ports"] for name, each in SERVICES.items() if "ports" in each}
     assert published.keys() == {"gateway", "gateway-l40s", "grafana-pocket"}
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
@@ -103,7 +103,7 @@ def test_only_the_gateway_and_dashboards_are_published_and_only_on_loopback() ->
     assert bindings == ["0.0.0.0:80:7100"]
 
 
-def test_nothing_but_the_weights_reaches_the_internet_and_the_model_server_nobody() -> None:
+def test_weights_job_alone_reaches_the_internet() -> None:
     networks = load()["networks"]
     assert {name for name, each in networks.items() if not each.get("internal")} == {
         *("edge", "dashboards"),
@@ -119,13 +119,13 @@ def test_nothing_but_the_weights_reaches_the_internet_and_the_model_server_nobod
 
 
 @pytest.mark.parametrize("name", ["gateway", f"gateway{TWIN}"])
-def test_the_gateway_never_holds_the_token_that_writes(name: str) -> None:
+def test_gateway_never_has_the_write_token(name: str) -> None:
     assert "LOREGLASS_SERVICE_WRITE_TOKEN_FILE" not in environment_of(SERVICES[name])
     assert "service-token:/tokens/read:ro" in SERVICES[name]["volumes"]
     assert not any("write" in volume for volume in SERVICES[name]["volumes"])
 
 
-def test_tokens_are_made_once_on_no_network(tmp_path: Path) -> None:
+def test_tokens_are_created_once_without_a_network(tmp_path: Path) -> None:
     service = SERVICES["tokens"]
     assert service["network_mode"] == "none"
     python, *command, read, write = service["command"]
@@ -140,7 +140,7 @@ def test_tokens_are_made_once_on_no_network(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in files} == {0o400}
 
 
-def test_images_of_others_are_pinned_and_past_known_holes() -> None:
+def test_third_party_images_are_pinned_without_known_vulnerabilities() -> None:
     others = [each["image"] for each in SERVICES.values() if not each["image"].startswith("localhost/")]
     assert all(re.search(r":[\w.-]*\d[\w.-]*(@sha256:[0-9a-f]{64})?$", image) for image in others)
     redis = re.search(r"redis:7\.4\.(\d+)-alpine", SERVICES["redis"]["image"])

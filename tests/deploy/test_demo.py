@@ -59,13 +59,11 @@ def test_the_demo_shows_its_table_and_ends_with_zero(tmp_path: Path) -> None:
         (reply("Ada Lovelace wrote it."), UNKNOWN, WRONG),
     ],
 )
-def test_an_answer_must_be_right_and_cite_a_source_and_a_refusal_is_never_wrong(
-    answer: Answer, question: Question, mark: str
-) -> None:
+def test_demo_marks_answers_and_refusals(answer: Answer, question: Question, mark: str) -> None:
     assert judge(PHOTO, question, answer).mark == mark
 
 
-def test_the_summary_counts_a_slow_request_as_not_answered_and_names_each_other_failure() -> None:
+def test_summary_counts_timeouts_and_lists_other_failures() -> None:
     errors = (DeadlineExceeded(), Overloaded(), Unreachable("No gateway."), Internal("A fault."))
     rows = [judge(PHOTO, KNOWN, reply("Ada Lovelace.")), *(failure_of(PHOTO, KNOWN, each) for each in errors)]
     assert list(summary(rows)) == [
@@ -75,7 +73,7 @@ def test_the_summary_counts_a_slow_request_as_not_answered_and_names_each_other_
     ]
 
 
-def test_each_photograph_is_asked_about_as_another_picture_than_the_indexed_one(tmp_path: Path) -> None:
+def test_questions_use_other_photos_than_the_index(tmp_path: Path) -> None:
     indexed, talks = write_photographs(tmp_path)
     known = {photo.read_bytes() for photo in indexed.iterdir()}
     assert len(known) == len(list(PAGES.glob("*.md")))
@@ -84,7 +82,7 @@ def test_each_photograph_is_asked_about_as_another_picture_than_the_indexed_one(
     assert any(not question.accepted for talk in talks for question in talk.questions)
 
 
-def test_without_the_package_of_photographs_the_demo_says_how_to_install_it(
+def test_missing_photo_package_is_reported_with_install_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("deploy.photographs.find_spec", lambda _: None)

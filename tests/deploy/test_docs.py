@@ -113,7 +113,7 @@ def our_modules(page: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 @each_of(our_modules)
-def test_a_module_that_is_run_exists_and_takes_these_options(mention: tuple[str, list[str]]) -> None:
+def test_modules_in_docs_exist_and_have_the_shown_options(mention: tuple[str, list[str]]) -> None:
     module, words = mention
     assert source(module), module
     assert [each for each in options(words) if not declares(source(module), each)] == [], module
@@ -129,7 +129,7 @@ def loreglass_words(page: Path) -> Iterator[list[str]]:
 
 
 @each_of(loreglass_words)
-def test_the_command_has_these_subcommands_and_options(mention: list[str]) -> None:
+def test_command_has_the_documented_subcommands_and_options(mention: list[str]) -> None:
     command: Any = get_command(loreglass)
     words = mention
     while (below := getattr(command, "commands", {})) and words and words[0].isalpha():
@@ -141,7 +141,7 @@ def test_the_command_has_these_subcommands_and_options(mention: list[str]) -> No
 
 
 @each_of(lambda page: (words for name, *words in commands(page) if name == "make"))
-def test_make_has_these_targets(mention: list[str]) -> None:
+def test_make_has_the_documented_targets(mention: list[str]) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {word for word in mention if word[:1] not in "-." and "=" not in word} <= targets
 
@@ -153,7 +153,7 @@ def is_there(word: str, page: Path) -> bool:
 
 
 @each_page
-def test_links_and_paths_lead_to_what_is_there(page: Path) -> None:
+def test_links_and_paths_exist(page: Path) -> None:
     for link in _LINK.findall(page.read_text()):
         assert "://" in link or (page.parent / link).exists(), link
     for word in (word.rstrip(".,:") for line in code(page) for word in line.split()):
@@ -181,7 +181,7 @@ def variables() -> set[str]:
 
 
 @each_page
-def test_variables_are_read_by_somebody(page: Path) -> None:
+def test_documented_variables_are_read_by_code(page: Path) -> None:
     assert not set(_VARIABLE.findall(page.read_text())) - variables()
 
 
@@ -197,5 +197,5 @@ def compose_services(page: Path) -> Iterator[str]:
 
 
 @each_of(compose_services)
-def test_services_of_compose_have_these_names(mention: str) -> None:
+def test_compose_has_the_documented_services(mention: str) -> None:
     assert mention in SERVICES

@@ -53,7 +53,7 @@ async def test_every_part_of_a_running_platform_is_found_with_its_engine(
     assert any("Nothing is indexed" in line for line in advice(parts))
 
 
-async def test_a_model_that_is_slower_than_callers_wait_is_told_with_the_deadline_that_would_do(
+async def test_slow_model_is_reported_with_a_sufficient_deadline(
     ports: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with vlm_server(lambda _: says("one")) as server:
@@ -73,7 +73,7 @@ async def test_a_model_that_is_slower_than_callers_wait_is_told_with_the_deadlin
     assert "LOREGLASS_GATEWAY_ANSWER_DEADLINE_MS=" in " ".join(advice([gateway]))
 
 
-def test_where_nothing_runs_that_is_said_with_what_starts_it(
+def test_missing_platform_is_reported_with_the_start_command(
     ports: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (closed,) = free_ports(1)
@@ -83,7 +83,7 @@ def test_where_nothing_runs_that_is_said_with_what_starts_it(
         assert words in output
 
 
-def test_wrong_settings_are_one_sentence_before_any_request(
+def test_invalid_settings_are_one_sentence_before_any_request(
     ports: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(CannotStart, match="no password is sent from there"):
@@ -142,7 +142,7 @@ def test_damaged_weights_are_reported_with_what_to_do(
     assert "Install Loreglass again" in " ".join(capsys.readouterr().out.split())
 
 
-async def test_services_with_tokens_tell_what_is_indexed_to_who_shows_the_read_token(
+async def test_index_status_requires_the_read_token(
     ports: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token, calls = "r" * 40, []

@@ -59,7 +59,7 @@ async def test_facts_of_a_photo_are_corrected_and_its_thing_is_renamed(tmp_path:
     assert empty["total"] == 0
 
 
-async def test_other_addresses_what_is_no_page_and_queries_out_of_their_limits_are_refused(
+async def test_invalid_addresses_content_and_queries_are_refused(
     tmp_path: Path,
 ) -> None:
     async with operated(tmp_path) as here:
@@ -72,7 +72,7 @@ async def test_other_addresses_what_is_no_page_and_queries_out_of_their_limits_a
     assert "something else than text" in reply.json()["detail"]
 
 
-async def test_an_index_is_not_changed_during_a_job_and_only_by_an_operator(tmp_path: Path) -> None:
+async def test_index_changes_need_an_operator_and_no_running_job(tmp_path: Path) -> None:
     async with operated(tmp_path) as here:
         with here.indexing.changing_index():
             busy = await put(here, PAGES, "file:a/b.md", MILL)
@@ -116,7 +116,7 @@ async def test_passages_come_with_their_source_and_things_with_the_exact_name_fi
     assert none == []
 
 
-async def test_a_key_is_needed_where_asking_needs_one(tmp_path: Path) -> None:
+async def test_search_requires_a_key_if_questions_do(tmp_path: Path) -> None:
     keys, key = tmp_path / "keys.toml", ApiKey.new()
     keys.write_text(entry(key, "acme", "interactive"))
     async with operated(tmp_path, keys=keys) as here:

@@ -21,7 +21,9 @@ def invoke(*arguments: str | Path) -> Result:
 
 
 @pytest.mark.slow
-def test_one_command_indexes_asks_and_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_squad_command_indexes_asks_and_prints_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     file, photo = write_squad(tmp_path / "few.json"), tmp_path / "street.jpg"
     photo.write_bytes(picture())
@@ -37,13 +39,13 @@ def test_one_command_indexes_asks_and_shows(tmp_path: Path, monkeypatch: pytest.
     assert cited <= {"Harl, on the Senn", "Bell of Orrin"}
 
 
-def test_a_file_that_is_none_is_refused_before_anything_starts(tmp_path: Path) -> None:
+def test_invalid_squad_file_is_refused_before_the_start(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("[]")
     result = invoke(tmp_path / "other.json")
     assert (result.exit_code, "articles" in result.output) == (2, True)
 
 
-def test_the_command_line_starts_without_what_only_evaluations_need() -> None:
+def test_command_line_does_not_import_evaluation_dependencies() -> None:
     program = f"import sys, deploy.command; print([name for name in {HEAVY} if name in sys.modules])"
     started = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert started.stdout.strip() == "[]"

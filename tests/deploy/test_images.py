@@ -43,7 +43,7 @@ def test_an_image_installs_versions_that_are_tested_and_torch_apart(lock: Path) 
 
 
 @each_image
-def test_an_image_starts_with_its_own_code_and_packages_alone(lock: Path, tmp_path: Path) -> None:
+def test_an_image_starts_with_only_its_own_code_and_packages(lock: Path, tmp_path: Path) -> None:
     done = run_alone(lock.stem, lock, tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
 
@@ -76,7 +76,7 @@ def installed() -> dict[str, set[str]]:
     }
 
 
-def test_a_new_volume_belongs_to_the_user_who_writes_to_it() -> None:
+def test_new_volumes_belong_to_the_writing_user() -> None:
     """Docker gives it the owner of the folder that it covers, and root where the image has no such folder."""
     (made,) = re.findall(
         r"install --directory --owner 10001 --group 10001 (.*)", (IMAGES / "Dockerfile").read_text()
@@ -99,7 +99,7 @@ def test_an_image_starts_its_app_on_every_address(app: App, monkeypatch: pytest.
     assert runpy.run_path(str(ENTRY))["PORTS"][app.host] == app.port
 
 
-def test_a_tool_gets_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_passes_arguments_to_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     assert became("weights", ["--list"], monkeypatch) == ["-m", "deploy.weights", "--list"]
     assert became("reranker-cuda", [], monkeypatch) == ["-m", "services.reranker"]
 
@@ -114,7 +114,7 @@ def became(image: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> lis
 
 
 @pytest.mark.parametrize(("reply", "code"), [(b"HTTP/1.1 200 OK", 0), (b"HTTP/1.1 503 Busy", 1), (b"", 1)])
-def test_the_health_check_says_whether_the_app_is_ready(reply: bytes, code: int) -> None:
+def test_health_check_reports_readiness(reply: bytes, code: int) -> None:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.wfile.write(reply and reply + b"\r\n\r\n")

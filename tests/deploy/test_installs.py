@@ -29,7 +29,7 @@ def make_dry_run(folder: Path, running: Iterable[str], *variables: str) -> subpr
     return subprocess.run(command, cwd=ROOT, env=path, capture_output=True, text=True, check=False)
 
 
-def test_make_takes_the_newest_python_that_runs_and_says_which_would_do_where_none_does(
+def test_make_uses_the_newest_supported_python(
     tmp_path: Path,
 ) -> None:
     for place, newest in enumerate(PYTHONS):
@@ -39,7 +39,7 @@ def test_make_takes_the_newest_python_that_runs_and_says_which_would_do_where_no
     assert "Python 3.11, 3.12 or 3.13" in outcome.stderr
 
 
-def test_make_installs_with_uv_where_it_is_there_unless_told_not_to(tmp_path: Path) -> None:
+def test_make_installs_with_uv_if_available_and_not_disabled(tmp_path: Path) -> None:
     with_uv = ("python3.11", "uv")
     commands = make_dry_run(tmp_path, with_uv).stdout
     assert f"|| {tmp_path}/uv venv " in commands
@@ -95,7 +95,7 @@ def test_a_package_without_a_hash_stops_the_install(tmp_path: Path) -> None:
     assert result.stderr == "stranger==1.0 has no hash in requirements/hashes.txt: make lock writes it.\n"
 
 
-def test_nothing_is_installed_without_its_hash_but_torch() -> None:
+def test_packages_except_torch_are_installed_by_hash() -> None:
     texts = {name: (ROOT / name).read_text() for name in ("Makefile", "deploy/images/Dockerfile")}
     reading = re.compile(r"(?:-r|--requirement) \S+")
     for name, text in texts.items():
@@ -104,7 +104,7 @@ def test_nothing_is_installed_without_its_hash_but_torch() -> None:
         assert all("--require-hashes" in line for line in installs), name
 
 
-def test_targets_that_are_made_at_once_do_not_share_the_list_of_what_they_install(tmp_path: Path) -> None:
+def test_parallel_targets_use_separate_requirement_lists(tmp_path: Path) -> None:
     targets = [str(tmp_path / name) for name in (".measure", ".models")]
     command = ["make", "--dry-run", f"VENV={tmp_path}", f"PYTHON={sys.executable}", *targets]
     commands = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -115,7 +115,7 @@ def test_targets_that_are_made_at_once_do_not_share_the_list_of_what_they_instal
     assert re.findall(r"--require-hashes -r (\S+)", commands) == lists
 
 
-def test_secrets_are_not_sent_to_who_builds_images() -> None:
+def test_secrets_are_excluded_from_the_image_build_context() -> None:
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     assert {"**/secrets", "**/.env", "**/*.key", "**/*.pem"} <= set(ignored)
     assert max(map(ignored.index, ("**/secrets", "**/.env"))) > ignored.index("!deploy")
@@ -157,7 +157,7 @@ def test_a_release_runs_pinned_actions_and_no_expression_in_a_shell() -> None:
         assert not [step["run"] for step in job["steps"] if "${{" in step.get("run", "")]
 
 
-def test_only_publishing_gets_an_identity_and_it_runs_nothing_that_was_built() -> None:
+def test_publish_job_alone_has_an_identity_and_runs_no_built_code() -> None:
     assert yaml.safe_load(WORKFLOW)["permissions"] == {}
     assert [name for name, job in JOBS.items() if "id-token" in job["permissions"]] == ["publish"]
     assert [name for name, job in JOBS.items() if job["permissions"].get("contents") == "write"] == []

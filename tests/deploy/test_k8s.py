@@ -63,7 +63,7 @@ every_app = pytest.mark.parametrize("app", APPS, ids=lambda app: str(app.host))
 
 @pytest.mark.parametrize("kubernetes", [OLDEST, NEWEST])
 @each_build
-def test_every_object_is_as_its_schema_says(build: tuple[str, ...], kubernetes: str) -> None:
+def test_every_object_matches_its_schema(build: tuple[str, ...], kubernetes: str) -> None:
     manifests = composed(*build)
     for each in manifests.objects:
         if each["kind"] not in CUSTOM:
@@ -93,7 +93,7 @@ def test_every_component_is_built() -> None:
 
 
 @each_build
-def test_no_pod_may_do_more_than_it_must_and_each_says_what_it_takes(build: tuple[str, ...]) -> None:
+def test_pods_have_least_privilege_and_resource_requests(build: tuple[str, ...]) -> None:
     """There is no limit of processor time: held back, an answer would be late on an idle node."""
     manifests = composed(*build)
     specs = {each["metadata"]["name"]: pod(each) for each in manifests.workloads()}
@@ -120,7 +120,7 @@ def test_no_pod_may_do_more_than_it_must_and_each_says_what_it_takes(build: tupl
 
 
 @each_build
-def test_selectors_take_the_pods_that_they_are_for(build: tuple[str, ...]) -> None:
+def test_selectors_match_their_pods(build: tuple[str, ...]) -> None:
     manifests = composed(*build)
     carried = [labels(each) for each in manifests.workloads()]
     for workload in manifests.of_kind("Deployment", "StatefulSet"):
@@ -164,7 +164,7 @@ def _references(workload: Object) -> Iterator[tuple[str, str, bool]]:
 
 
 @each_build
-def test_what_a_pod_refers_to_is_there_or_the_readme_says_how_to_make_it(build: tuple[str, ...]) -> None:
+def test_references_of_pods_exist_or_are_in_the_readme(build: tuple[str, ...]) -> None:
     manifests, readme = composed(*build), (K8S / "README.md").read_text()
     assert not manifests.of_kind("Secret")
     for workload in manifests.workloads():
@@ -204,7 +204,7 @@ def test_an_app_accepts_its_variables_and_is_reached_where_it_listens(
 
 
 @pytest.mark.parametrize("folder", [*(f"overlays/{name}" for name in OVERLAYS), INDEX_JOB])
-def test_the_gateway_never_holds_the_token_that_writes(folder: str) -> None:
+def test_gateway_never_has_the_write_token(folder: str) -> None:
     read = {"LOREGLASS_SERVICE_TOKEN": {"name": "service-tokens", "key": "read"}}
     write = {"LOREGLASS_SERVICE_WRITE_TOKEN": {"name": "service-tokens", "key": "write"}}
     holds = {app.host: read | write for app in APPS} | {"gateway": read, "corpus": write}
@@ -215,7 +215,7 @@ def test_the_gateway_never_holds_the_token_that_writes(folder: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["l40s", "scale-out"])
-def test_only_the_gateway_is_shown_to_the_world_and_only_what_callers_need_of_it(name: str) -> None:
+def test_ingress_exposes_only_the_gateways_public_routes(name: str) -> None:
     manifests = overlay(name)
     assert {each["spec"].get("type", "ClusterIP") for each in manifests.of_kind("Service")} == {"ClusterIP"}
     [ingress] = manifests.of_kind("Ingress")
@@ -234,7 +234,7 @@ def _leads_to(path: Mapping[str, str], route: str) -> bool:
 
 
 @every_overlay
-def test_an_update_of_the_gateway_ends_nobodys_question(name: str) -> None:
+def test_gateway_update_lets_running_questions_finish(name: str) -> None:
     gateway = overlay(name).workload("gateway")
     assert gateway["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
     wait = main_container(gateway)["lifecycle"]["preStop"]["sleep"]["seconds"]
@@ -243,7 +243,7 @@ def test_an_update_of_the_gateway_ends_nobodys_question(name: str) -> None:
 
 
 @pytest.mark.parametrize("folder", ["overlays/scale-out", INDEX_JOB])
-def test_two_lines_say_where_our_images_are_from_and_of_which_release(folder: str, tmp_path: Path) -> None:
+def test_image_registry_and_release_are_set_in_one_file(folder: str, tmp_path: Path) -> None:
     own = tmp_path / "images"
     shutil.copytree(K8S / "components/images", own)
     (own / "images.env").write_text("registry=registry.example:5000/team\nrelease=0.2.0\n")

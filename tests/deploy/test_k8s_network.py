@@ -156,7 +156,7 @@ def network(request: pytest.FixtureRequest) -> Network:
     return Network(request.param, policies, pods, ports)
 
 
-def test_pods_reach_only_the_pods_that_they_need_and_the_weights_job_the_internet(network: Network) -> None:
+def test_network_policies_allow_only_intended_connections(network: Network) -> None:
     outsiders = [OUTSIDE, PRIVATE, METADATA, FOREIGN_POD]
     assert network.ways(network.pods, [*network.pods, *outsiders]) == INTENDED[network.name]
 
@@ -166,7 +166,7 @@ def test_every_pod_can_resolve_names(network: Network) -> None:
     assert all(allowed(network.policies, pod, NAMES, 53, "UDP") for pod in network.pods)
 
 
-def test_outsiders_reach_only_the_gateway_and_keda_prometheus(network: Network) -> None:
+def test_external_pods_reach_only_gateway_and_prometheus(network: Network) -> None:
     senders = [OUTSIDE, FOREIGN_POD, KEDA]
     expected = {(each.name, "gateway", PORTS["gateway"]) for each in senders}
     if network.name == "scale-out":
@@ -174,6 +174,6 @@ def test_outsiders_reach_only_the_gateway_and_keda_prometheus(network: Network) 
     assert network.ways(senders, network.pods) == expected
 
 
-def test_without_policies_everything_is_open(network: Network) -> None:
+def test_all_connections_are_open_without_policies(network: Network) -> None:
     """Check the evaluator: a selector that matches nothing would forbid nothing."""
     assert all(allowed([], one, other, 22) for one in network.pods for other in network.pods)

@@ -26,7 +26,7 @@ def certificate_of(folder: Path, now: datetime = NOW, names: MachineNames = NAME
     return OwnCertificate(folder, lambda: now, lambda: names)
 
 
-def test_a_certificate_stays_until_it_is_nearly_over_or_an_address_is_new(tmp_path: Path) -> None:
+def test_certificate_is_renewed_near_expiry_or_for_a_new_address(tmp_path: Path) -> None:
     certificate, nearly_over = certificate_of(tmp_path / "lan"), NOW + VALID_FOR - RENEW_BEFORE
     assert certificate.renew()
     first, key = certificate.fingerprint(), certificate.key_file.read_bytes()
@@ -63,7 +63,7 @@ def token_of(url: str) -> str:
     return url.partition("#join=")[2]
 
 
-def test_a_token_gives_one_key_and_each_device_is_a_tenant_of_its_own(tmp_path: Path) -> None:
+def test_each_token_gives_one_key_and_its_own_tenant(tmp_path: Path) -> None:
     invitations, file = invited(tmp_path, [0.0])
     first, second = (invitations.accept(token_of(invitations.invite().url)) for _ in range(2))
     keys = Keys(file)
@@ -73,7 +73,7 @@ def test_a_token_gives_one_key_and_each_device_is_a_tenant_of_its_own(tmp_path: 
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_token_is_refused_a_second_time_or_late_or_unknown_or_behind_eight_newer_ones(
+def test_used_expired_unknown_or_replaced_tokens_are_refused(
     tmp_path: Path,
 ) -> None:
     clock = [0.0]
@@ -132,7 +132,7 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
     assert joined.json()["key"] not in str(lines)
 
 
-def test_keys_of_the_operator_are_wanted_from_this_machine_too(tmp_path: Path) -> None:
+def test_local_requests_need_an_operator_key_too(tmp_path: Path) -> None:
     keys = tmp_path / "keys.toml"
     keys.touch()
     settings = LiteSettings(lan=True, lan_port=0, data_dir=tmp_path)

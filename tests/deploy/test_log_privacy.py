@@ -114,7 +114,7 @@ def ask_in_every_way(url: str) -> set[int]:
     return {reply.status_code for reply in replies}
 
 
-def test_nothing_that_people_entrust_is_written_down(tmp_path: Path) -> None:
+def test_logs_and_traces_contain_no_user_content(tmp_path: Path) -> None:
     with model_that_quotes() as vlm_url, platform(tmp_path, vlm_url) as url:
         statuses = ask_in_every_way(url)
         ready = httpx.get(f"{url}/health/ready", timeout=60)

@@ -42,7 +42,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
     return False, content.get("result", content)
 
 
-async def test_an_assistant_asks_searches_and_looks_things_up(
+async def test_mcp_tools_ask_search_and_find_entities(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -87,7 +87,7 @@ async def test_an_assistant_asks_searches_and_looks_things_up(
     assert "Image URLs are off" in refused[1][1]
 
 
-async def test_a_platform_that_is_not_there_is_an_error_that_says_so() -> None:
+async def test_unreachable_platform_is_an_error_with_its_address() -> None:
     async with assistant("http://127.0.0.1:9") as client:
         failed, words = await call(client, "ask", question="What is this?", deadline_ms=1_000)
     assert failed

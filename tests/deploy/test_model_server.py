@@ -46,7 +46,7 @@ def blind(request: ScriptedRequest) -> Reply:
     return counts(request)
 
 
-async def test_the_only_model_is_taken_and_measured_with_a_photo_and_a_long_prompt() -> None:
+async def test_single_model_is_selected_and_measured() -> None:
     messages: list[str] = []
     async with vlm_server(counts) as server:
         model_server = await find_model(server.url, tell=messages.append)
@@ -56,7 +56,7 @@ async def test_the_only_model_is_taken_and_measured_with_a_photo_and_a_long_prom
     assert [server.model in line for line in messages] == [True]
 
 
-async def test_no_two_starts_measure_with_the_same_text_and_probes_begin_alike() -> None:
+async def test_measurements_use_new_texts_and_probes_share_a_prefix() -> None:
     async with vlm_server(counts) as server:
         for _ in range(2):
             await find_model(server.url)
@@ -65,14 +65,14 @@ async def test_no_two_starts_measure_with_the_same_text_and_probes_begin_alike()
     assert len({request.system for request in server.requests if TASK in request.text}) == 1
 
 
-async def test_the_key_goes_along() -> None:
+async def test_model_server_key_is_sent() -> None:
     async with vlm_server(counts, ServerTraits(key="sesame")) as server:
         assert (await find_model(server.url, key="sesame")).model == server.model
         with pytest.raises(CannotStart, match="another key"):
             await find_model(server.url, key="wrong")
 
 
-async def test_a_model_without_photos_is_measured_without_one_and_described_so() -> None:
+async def test_text_only_model_is_measured_without_photos_and_reported() -> None:
     async with vlm_server(blind) as server:
         model_server = await find_model(server.url)
     assert not model_server.abilities.sees_photos
@@ -82,7 +82,7 @@ async def test_a_model_without_photos_is_measured_without_one_and_described_so()
     assert "after a photo" not in text
 
 
-async def test_a_model_without_a_chat_template_is_refused_with_what_to_do() -> None:
+async def test_missing_chat_template_is_refused_with_advice() -> None:
     complaint = "default chat template is no longer allowed, so you must provide one"
     async with vlm_server(lambda _: Fails(400, vllm_error(400, complaint))) as server:
         with pytest.raises(CannotStart, match=r"scripted-vlm has no chat template.*--chat-template"):
@@ -101,9 +101,7 @@ async def test_a_model_without_a_chat_template_is_refused_with_what_to_do() -> N
         (Scripted(b'{"error": {"message": "Loading model", "code": 503}}', 503), "still loads its model"),
     ],
 )
-async def test_a_server_without_one_usable_model_is_an_error_that_says_what_to_do(
-    reply: Scripted, sentence: str
-) -> None:
+async def test_server_without_a_usable_model_is_an_error_with_advice(reply: Scripted, sentence: str) -> None:
     async def handle(url: str, sent: Mapping[str, str]) -> Scripted:
         return reply
 
@@ -111,7 +109,7 @@ async def test_a_server_without_one_usable_model_is_an_error_that_says_what_to_d
         await find_model("http://models.example", http=ScriptedHttp(handle))
 
 
-async def test_a_model_or_a_server_that_is_not_there_is_an_error_that_says_so() -> None:
+async def test_missing_model_or_server_is_an_error() -> None:
     async with vlm_server(counts) as server:
         with pytest.raises(CannotStart, match=f"has no model large. It has: {server.model}"):
             await find_model(server.url, "large")
@@ -119,7 +117,7 @@ async def test_a_model_or_a_server_that_is_not_there_is_an_error_that_says_so() 
         await find_model("http://127.0.0.1:9")
 
 
-def test_a_model_that_is_too_slow_is_described_with_the_deadline_that_would_do() -> None:
+def test_slow_model_is_described_with_a_sufficient_deadline() -> None:
     slow = ModelServer("http://127.0.0.1:11434/v1", "a-small-one", LAPTOP)
     patient = GatewaySettings(max_deadline_ms=600_000)
     needed_ms = int(slow.description(patient).partition("DEADLINE_MS=")[2].partition(" ")[0])
@@ -139,7 +137,7 @@ def test_a_model_that_is_too_slow_is_described_with_the_deadline_that_would_do()
         (0, "OLLAMA_CONTEXT_LENGTH"),
     ],
 )
-def test_a_quick_model_is_described_without_advice_but_on_its_context(context: int, words: str) -> None:
+def test_fast_model_gets_advice_only_about_its_context(context: int, words: str) -> None:
     text = ModelServer("http://m", "m", DESKTOP, Abilities(context=context)).description(GatewaySettings())
     assert "67 tokens a second" in text
     assert words in text
@@ -155,20 +153,20 @@ def test_a_quick_model_is_described_without_advice_but_on_its_context(context: i
         (LLAMA_ON_VLLM_0_10_2, "refused, sent in the user's message"),
     ],
 )
-async def test_the_description_says_what_the_server_can_do(traits: ServerTraits, words: str) -> None:
+async def test_model_description_lists_server_features(traits: ServerTraits, words: str) -> None:
     async with vlm_server(counts, traits) as server:
         model_server = await find_model(server.url)
     assert words in model_server.description(GatewaySettings())
 
 
-def test_a_speed_that_the_operator_has_set_stays() -> None:
+def test_configured_model_speed_is_kept() -> None:
     model_server, settings = ModelServer("http://m", "m", LAPTOP), LiteSettings()
     changed = with_model(model_server, GatewaySettings(), settings)
     assert (changed.reasoning, changed.vlm_model, changed.vlm_speed) == (Reasoning.VLM, "m", LAPTOP)
     assert with_model(model_server, GatewaySettings(vlm_speed=DESKTOP), settings).vlm_speed == DESKTOP
 
 
-async def test_the_platform_answers_with_the_model_that_it_was_given() -> None:
+async def test_platform_answers_with_the_chosen_model() -> None:
     prompts: list[str] = []
 
     def reply(request: ScriptedRequest) -> Reply:

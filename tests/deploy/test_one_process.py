@@ -18,7 +18,7 @@ from tests.unit.chassis.pictures import encoded, scene
 SERVICES = sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
 
 
-async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_path: Path) -> None:
+async def test_empty_platform_is_ready_and_reports_no_index(tmp_path: Path) -> None:
     settings = LiteSettings(port=0, service_port=0, data_dir=tmp_path)
     photo, form = encoded(scene(320, 240), "JPEG"), {"question": "Who wrote this book?"}
     async with platform(settings) as running, httpx.AsyncClient(timeout=60) as client:
@@ -41,7 +41,7 @@ async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_pat
     assert "loreglass serve --lan" in invitation.json()["detail"]
 
 
-async def test_service_ports_refuse_writes_without_the_token_that_only_this_user_can_read(
+async def test_service_ports_refuse_writes_without_the_local_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -83,15 +83,13 @@ def test_a_taken_port_ends_the_process_with_advice(tmp_path: Path) -> None:
     ("host", "keys", "warned"),
     [("127.0.0.1", None, False), ("0.0.0.0", None, True), ("0.0.0.0", Path("keys.toml"), False)],
 )
-def test_a_gateway_that_is_open_to_the_network_without_keys_is_warned_about(
-    host: str, keys: Path | None, warned: bool
-) -> None:
+def test_gateway_open_to_the_network_without_keys_warns(host: str, keys: Path | None, warned: bool) -> None:
     text = greeting(Platform("http://192.0.2.7:7100", {}), host, keys)
     assert text.startswith("Loreglass answers at http://192.0.2.7:7100")
     assert ("Warning: everybody who can reach 0.0.0.0" in text) is warned
 
 
-def test_experiments_are_allowed_where_only_this_machine_asks_unless_a_setting_says_otherwise(
+def test_experiments_are_on_by_default_only_on_loopback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     unset = [gateway_settings_for(host).experiments for host in ("127.0.0.1", "::1", "0.0.0.0")]

@@ -28,7 +28,7 @@ def counts(**given: int) -> dict[str, int]:
     return {"added": 0, "replaced": 0, "unchanged": 0, "rejected": 0, **given}
 
 
-async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_indexed(tmp_path: Path) -> None:
+async def test_uploaded_photos_and_pages_are_listed_after_indexing(tmp_path: Path) -> None:
     files = {"salt_road-1.jpg": cover(3), "salt_road-2.jpg": cover(4), "Fair.jpg": cover(5), "mill.md": MILL}
     async with operated(tmp_path) as here:
         for name, content in files.items():
@@ -52,7 +52,7 @@ async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_in
     assert uploads == {"files": [], "running": False}
 
 
-async def test_an_upload_that_replaces_an_indexed_one_is_told_before_it_does(tmp_path: Path) -> None:
+async def test_upload_that_replaces_an_indexed_document_is_announced(tmp_path: Path) -> None:
     async with operated(tmp_path) as here:
         first = await here.hand_over("hall/README.md", b"Elm Hall has 14 rooms.")
         await here.index()
@@ -68,7 +68,7 @@ async def test_an_upload_that_replaces_an_indexed_one_is_told_before_it_does(tmp
     assert events[-1][1] == {**counts(added=1, replaced=1), "problem": None}
 
 
-async def test_what_cannot_be_indexed_is_named_with_the_reason_and_the_rest_is_indexed(
+async def test_unreadable_uploads_are_reported_and_others_indexed(
     tmp_path: Path,
 ) -> None:
     bomb = io.BytesIO()
@@ -94,7 +94,7 @@ OTHER_KINDS = ("program.exe", "drawing.svg", "no-suffix")
 
 
 @pytest.mark.parametrize("name", [*ODD_NAMES, *OTHER_KINDS])
-def test_hostile_names_are_refused_and_nothing_is_kept(tmp_path: Path, name: str) -> None:
+def test_malicious_file_names_are_refused_and_not_stored(tmp_path: Path, name: str) -> None:
     with pytest.raises(UnsupportedMediaType if name in OTHER_KINDS else InvalidRequest) as refusal:
         Uploads(tmp_path / "uploads").keep(name, io.BytesIO(b"words"), 5)
     assert str(tmp_path) not in refusal.value.detail
@@ -110,13 +110,13 @@ def test_hostile_names_are_refused_and_nothing_is_kept(tmp_path: Path, name: str
         ("Eiffel Tower/IMG_0001.jpg", "Eiffel Tower/IMG_0001.jpg"),
     ],
 )
-def test_a_name_is_kept_with_its_folders_inside_the_uploads(tmp_path: Path, name: str, path: str) -> None:
+def test_upload_names_keep_their_folders(tmp_path: Path, name: str, path: str) -> None:
     assert Uploads(tmp_path / "uploads").keep(name, io.BytesIO(b"words"), 5) == path
     assert Uploads(tmp_path / "uploads").names() == [path]
     assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == [Path(path).name]
 
 
-def test_a_photo_that_nothing_names_is_refused_unless_a_file_may_name_it(tmp_path: Path) -> None:
+def test_unnamed_photo_is_refused_without_a_metadata_file(tmp_path: Path) -> None:
     uploads = Uploads(tmp_path / "uploads")
     with pytest.raises(InvalidRequest, match="what it shows"):
         uploads.keep("photo/IMG_0001.jpg", io.BytesIO(b"x"), 1)
@@ -125,7 +125,7 @@ def test_a_photo_that_nothing_names_is_refused_unless_a_file_may_name_it(tmp_pat
     assert uploads.names() == ["photo/IMG_0001.jpg", "photo/metadata.jsonl"]
 
 
-async def test_a_form_that_is_no_upload_is_refused(tmp_path: Path) -> None:
+async def test_invalid_upload_form_is_refused(tmp_path: Path) -> None:
     cut_off = {"Content-Type": "multipart/form-data; boundary=x"}
     forms: tuple[tuple[int, dict[str, Any]], ...] = (
         (413, {"files": {"file": ("big.jpg", bytes(31 << 20))}}),
@@ -143,7 +143,7 @@ async def test_a_form_that_is_no_upload_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"most_files": 2}, {"most_bytes": 14}])
-async def test_the_uploads_have_an_end_and_a_file_that_replaces_another_counts_once(
+async def test_uploads_are_limited_and_replaced_files_count_once(
     tmp_path: Path, limit: dict[str, Any]
 ) -> None:
     async with operated(tmp_path, **limit) as here:
@@ -155,7 +155,7 @@ async def test_the_uploads_have_an_end_and_a_file_that_replaces_another_counts_o
     assert emptied == {"files": [], "running": False}
 
 
-async def test_one_job_runs_at_a_time_and_without_a_connected_client(
+async def test_jobs_run_one_at_a_time_and_outlive_their_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_begin = anyio.Event()
@@ -184,9 +184,7 @@ async def test_one_job_runs_at_a_time_and_without_a_connected_client(
     assert pages["total"] == 1
 
 
-async def test_no_job_begins_while_a_file_is_being_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_job_waits_for_a_running_upload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, may_end, keep = threading.Event(), threading.Event(), Uploads.keep
 
     def slow_keep(self: Uploads, name: str, content: BinaryIO, size: int) -> str:
@@ -209,7 +207,7 @@ async def test_no_job_begins_while_a_file_is_being_kept(
     assert {data["name"] for event, data in events if event == "file"} == {"mill.md", "pond.md"}
 
 
-async def test_a_job_that_is_stopped_leaves_the_old_index_and_goes_on_when_started_again(
+async def test_stopped_job_keeps_the_old_index_and_resumes(
     tmp_path: Path,
 ) -> None:
     async with operated(tmp_path) as here:
@@ -235,7 +233,7 @@ async def test_a_job_that_is_stopped_leaves_the_old_index_and_goes_on_when_start
         ({"most_s": 0}, "deadline_exceeded", ""),
     ],
 )
-async def test_a_job_that_fails_or_takes_too_long_says_why_and_what_waits_goes_on_waiting(
+async def test_failed_or_late_job_is_explained_and_keeps_its_uploads(
     tmp_path: Path, wrong: dict[str, Any], kind: str, word: str
 ) -> None:
     async with operated(tmp_path, **wrong) as here:
@@ -248,7 +246,7 @@ async def test_a_job_that_fails_or_takes_too_long_says_why_and_what_waits_goes_o
     assert uploads == {"files": [waiting], "running": False}
 
 
-def test_a_file_and_a_folder_of_one_name_are_refused_in_either_order(tmp_path: Path) -> None:
+def test_file_and_folder_with_the_same_name_are_refused(tmp_path: Path) -> None:
     for first, second in (("x.html/y.html", "x.html"), ("x.html", "x.html/y.html")):
         uploads = Uploads(tmp_path / first)
         uploads.keep(first, io.BytesIO(b"words"), 5)
@@ -257,7 +255,7 @@ def test_a_file_and_a_folder_of_one_name_are_refused_in_either_order(tmp_path: P
         assert uploads.names() == [first]
 
 
-async def test_without_uploads_a_job_or_a_sample_requests_are_refused(tmp_path: Path) -> None:
+async def test_requests_without_uploads_job_or_sample_are_refused(tmp_path: Path) -> None:
     async with operated(tmp_path, sample=tmp_path / "nowhere") as here:
         assert (await here.client.post("/operator/job", json={})).status_code == 422
         assert (await here.client.get("/operator/job")).status_code == 404
@@ -289,7 +287,7 @@ FORGED = (
 )
 
 
-async def test_without_keys_only_a_browser_of_this_machine_is_let_in(tmp_path: Path) -> None:
+async def test_local_browser_alone_has_access_without_keys(tmp_path: Path) -> None:
     async with operated(tmp_path) as here:
         async with here.from_afar() as remote_client:
             for route in ROUTES:

@@ -49,7 +49,7 @@ def given_to(words: Sequence[str], given: Mapping[str, str]) -> None:
     assert dict(preset.environment).items() <= given.items()
 
 
-def test_compose_starts_vllm_by_its_preset() -> None:
+def test_compose_starts_vllm_with_its_preset() -> None:
     service, given = SERVICES["vlm"], environment_of(SERVICES["vlm"])
     line = shlex.split(string.Template(service["command"][0]).substitute(given))
     assert line[:3] == ["exec", "vllm", "serve"]
@@ -58,7 +58,7 @@ def test_compose_starts_vllm_by_its_preset() -> None:
 
 
 @pytest.mark.parametrize("parts", [("l40s",), ("l40s", "qwen"), ("scale-out",)], ids=" ".join)
-def test_kubernetes_starts_vllm_by_its_preset(parts: tuple[str, ...]) -> None:
+def test_kubernetes_starts_vllm_with_its_preset(parts: tuple[str, ...]) -> None:
     manifests = composed(f"overlays/{parts[0]}", *parts[1:])
     container, given = main_container(manifests.workload(VLM_HOST)), manifests.variables(VLM_HOST)
     assert container["command"] == ["vllm", "serve"]
@@ -70,7 +70,7 @@ def test_kubernetes_starts_vllm_by_its_preset(parts: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(("name", "preset"), VOICES.items())
-def test_compose_starts_speech_servers_by_their_presets(name: str, preset: str) -> None:
+def test_compose_starts_speech_servers_with_their_presets(name: str, preset: str) -> None:
     service, chosen = SERVICES[name], SPEECH_PRESETS[preset]
     assert (service["image"], service["user"]) == (chosen.image, chosen.user)
     assert [*service.get("entrypoint", []), *service.get("command", [])] == serve_command(chosen)
@@ -96,7 +96,7 @@ def test_kubernetes_follows_the_plan_for_one_card_and_for_two() -> None:
 
 
 @pytest.mark.parametrize("name", ["l40s", "scale-out"])
-def test_services_on_cards_read_their_weights_and_fetch_nothing(name: str) -> None:
+def test_gpu_services_read_local_weights_and_download_nothing(name: str) -> None:
     for app in (app for app in APPS if app.cuda_group):
         given = overlay(name).variables(app.host)
         wanted = {variable: value for variable, value in WEIGHTS.items() if variable.startswith(app.prefix)}

@@ -65,14 +65,14 @@ def alerts() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("config", [CONFIG, POCKET], ids=lambda path: path.stem)
-def test_promtool_takes_the_configuration_and_its_rules(config: Path) -> None:
+def test_promtool_accepts_configuration_and_rules(config: Path) -> None:
     promtool = installed("promtool", "prometheus")
     run(promtool, "check", "config", config)
     run(promtool, "check", "rules", *RULES)
 
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
-def test_the_rules_reckon_and_alert_as_their_tests_say(path: Path) -> None:
+def test_prometheus_rules_pass_their_tests(path: Path) -> None:
     run(installed("promtool", "prometheus"), "test", "rules", path)
 
 
@@ -87,7 +87,7 @@ def test_every_alert_has_a_severity_and_a_paragraph_in_the_runbook() -> None:
         assert anchor in anchors
 
 
-def test_every_alert_is_seen_to_fire_and_to_keep_quiet() -> None:
+def test_every_alert_has_a_firing_and_a_silent_test() -> None:
     outcomes: dict[str, set[bool]] = defaultdict(set)
     for path in TESTS:
         for case in yaml.safe_load(path.read_text())["tests"]:
@@ -97,13 +97,13 @@ def test_every_alert_is_seen_to_fire_and_to_keep_quiet() -> None:
     assert outcomes == {each["alert"]: {True, False} for each in alerts()}
 
 
-def test_rules_ask_for_nothing_that_is_not_measured_or_recorded() -> None:
+def test_rules_use_only_measured_or_recorded_series() -> None:
     recorded = {rule["record"] for rule in rules() if "record" in rule}
     for rule in rules():
         assert {name for name, _ in selectors(rule["expr"])} <= recorded | METRICS.keys(), rule
 
 
-def test_reasons_and_routes_that_rules_name_exist() -> None:
+def test_reasons_and_routes_in_rules_exist() -> None:
     reasons = {each.value for each in Reason} | {each.value for each in Refusal} | {"left", "failed"}
     routes = set(create_app(GatewaySettings(port=0)).openapi()["paths"])
     for rule in rules():
@@ -117,14 +117,14 @@ def test_reasons_and_routes_that_rules_name_exist() -> None:
     ("label", "receiver"),
     [("severity=page", "page"), ("severity=ticket", "ticket"), ("of=somebody", "ticket")],
 )
-def test_an_alert_reaches_who_is_meant(label: str, receiver: str) -> None:
+def test_alerts_reach_their_receiver(label: str, receiver: str) -> None:
     amtool = installed("amtool", "prometheus-alertmanager")
     run(amtool, "check-config", ALERTMANAGER)
     routes = (amtool, "config", "routes", "test", f"--config.file={ALERTMANAGER}")
     assert run(*routes, "alertname=GatewayDown", label).split() == [receiver]
 
 
-def test_a_message_names_the_alert_and_leads_to_its_paragraph(tmp_path: Path) -> None:
+def test_alert_message_has_its_name_and_runbook_link(tmp_path: Path) -> None:
     """A real Alertmanager with the example's routes and texts, sent what Prometheus would send."""
     program = installed("prometheus-alertmanager", "prometheus-alertmanager")
     annotations = {"summary": "No gateway answers", "description": "Start it.", "runbook_url": "https://r/#a"}

@@ -51,7 +51,7 @@ def get(hub: FakeHub, root: Path, weights: Weights = TOY, token: str = "", revis
 
 
 @pytest.mark.parametrize(("app", "path"), DEFAULTS.items(), ids=list(DEFAULTS))
-def test_the_weights_are_the_engines_own_defaults(app: str, path: str) -> None:
+def test_weights_match_the_engine_defaults(app: str, path: str) -> None:
     """Read rather than imported: the modules need torch."""
     (default,) = [
         ast.literal_eval(node.value)
@@ -61,7 +61,7 @@ def test_the_weights_are_the_engines_own_defaults(app: str, path: str) -> None:
     assert default in {each.repository for each in SERVICES if app in each.used_by}
 
 
-def test_the_environment_file_points_settings_at_the_folders() -> None:
+def test_environment_file_sets_the_weight_folders() -> None:
     folders = {each.name for each in SERVICES}
     for name, value in read_env(ROOT / "deploy/weights/weights.env").items():
         (app,) = [app for app in APPS if name.startswith(app.prefix)]
@@ -69,7 +69,7 @@ def test_the_environment_file_points_settings_at_the_folders() -> None:
         assert value.partition("/weights/")[2].partition("/")[0] in folders
 
 
-def test_configurations_and_one_format_of_weights_are_fetched_once(hub: FakeHub, tmp_path: Path) -> None:
+def test_configuration_and_one_weight_format_are_downloaded_once(hub: FakeHub, tmp_path: Path) -> None:
     get(hub, tmp_path)
     wanted = {"config.json", "tokenizer.json", "model.safetensors"}
     results = {path.name: path.read_bytes() for path in (tmp_path / "toy").iterdir() if path.is_file()}
@@ -81,7 +81,7 @@ def test_configurations_and_one_format_of_weights_are_fetched_once(hub: FakeHub,
     assert len(hub.requests) == before
 
 
-def test_the_second_format_is_taken_where_the_first_is_missing(hub: FakeHub, tmp_path: Path) -> None:
+def test_second_weight_format_is_used_if_the_first_is_missing(hub: FakeHub, tmp_path: Path) -> None:
     del hub.repositories["acme/toy"].files["model.safetensors"]
     get(hub, tmp_path)
     assert (tmp_path / "toy/pytorch_model.bin").exists()
@@ -110,9 +110,7 @@ def test_damaged_weights_are_deleted_and_not_marked(hub: FakeHub, tmp_path: Path
     assert present(TOY, tmp_path)
 
 
-def test_gated_and_missing_repositories_revisions_and_servers_have_different_errors(
-    hub: FakeHub, tmp_path: Path
-) -> None:
+def test_each_kind_of_download_failure_has_its_own_error(hub: FakeHub, tmp_path: Path) -> None:
     with pytest.raises(CannotFetch, match=r"acme/shut is gated: .*huggingface.co/acme/shut .*HF_TOKEN_FILE"):
         get(hub, tmp_path, SHUT)
     with pytest.raises(CannotFetch, match="acme/gone is not on the hub"):
@@ -125,7 +123,7 @@ def test_gated_and_missing_repositories_revisions_and_servers_have_different_err
         get(hub, tmp_path, revision="v2")
 
 
-def test_the_token_comes_from_the_secret_and_one_failure_does_not_stop_the_rest(
+def test_token_is_read_from_a_file_and_one_failure_stops_no_other(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "token").write_text("secret\n")
@@ -141,7 +139,7 @@ def test_the_token_comes_from_the_secret_and_one_failure_does_not_stop_the_rest(
     assert "secret" not in capsys.readouterr().out
 
 
-def test_waiting_ends_when_the_weights_are_there(
+def test_waiting_ends_when_the_weights_exist(
     tmp_path: Path, hub: FakeHub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command.wait([TOY], tmp_path, lambda _: get(hub, tmp_path))
@@ -212,7 +210,7 @@ def test_an_unknown_model_is_named_with_the_known_ones() -> None:
     assert "Unknown model 'vlm'. Choose from: reader, text_search" in run("get", "vlm")[1]
 
 
-def test_without_a_network_it_says_so_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_network_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
     code, output = run("get", "--folder", str(tmp_path))
     assert code == 1

@@ -56,7 +56,7 @@ def test_example_with_curl_continues_the_conversation(url: str) -> None:
     assert json.loads(second)["session_id"] == json.loads(first)["session_id"]
 
 
-def test_example_with_voice_understands_and_speaks(url: str, tmp_path: Path) -> None:
+def test_voice_example_transcribes_and_speaks(url: str, tmp_path: Path) -> None:
     question, sound = tmp_path / "question.wav", tmp_path / "answer.wav"
     question.write_bytes(spoken_by_espeak(WORDS))
     assert "Understood: " in run(url, sys.executable, str(EXAMPLES / "voice.py"), str(question), str(sound))

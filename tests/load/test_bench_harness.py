@@ -37,12 +37,12 @@ def sent_openly(offsets: list[float], taken: list[float]) -> list[Outcome]:
     return run_virtual(main)
 
 
-def test_a_stall_is_charged_to_every_request_that_was_due_meanwhile() -> None:
+def test_stall_delays_every_request_scheduled_during_it() -> None:
     outcomes = sent_openly([0.0, 1.0, 2.0, 3.0], [10.0, 0.5, 0.5, 0.5])
     assert [outcome.ms for outcome in outcomes] == [10_000, 9_500, 9_000, 8_500]
 
 
-def test_a_generator_that_falls_behind_counts_from_when_the_request_was_due() -> None:
+def test_late_requests_are_timed_from_their_scheduled_send() -> None:
     async def send(index: int) -> Reply:
         return Reply(200)
 
@@ -53,7 +53,7 @@ def test_a_generator_that_falls_behind_counts_from_when_the_request_was_due() ->
     assert [(outcome.sent_s, outcome.ms) for outcome in outcomes] == [(0.0, 0.0), (3.0, 2_000.0)]
 
 
-def test_a_closed_loop_never_has_more_requests_out_than_callers() -> None:
+def test_closed_loop_has_at_most_one_request_per_client() -> None:
     out, most = 0, 0
 
     async def send(index: int) -> Reply:
@@ -70,13 +70,13 @@ def test_a_closed_loop_never_has_more_requests_out_than_callers() -> None:
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.01, 1.0))
-def test_a_percentile_is_not_exceeded_by_its_share(values: list[float], wanted: float) -> None:
+def test_percentile_bounds_its_share_of_values(values: list[float], wanted: float) -> None:
     result = percentile(values, wanted)
     assert result in values
     assert sum(value <= result for value in values) >= wanted * len(values) - 1e-9
 
 
-def test_a_reply_is_told_by_its_reason_or_its_problem() -> None:
+def test_replies_are_classified_by_reason_or_problem() -> None:
     answered = b'{"reason": "answered", "abstained": false, "degraded": ["ocr"]}'
     assert reply_of(200, answered) == Reply(200, "answered", True, ("ocr",))
     problem = b'{"type": "urn:loreglass:problem:overloaded"}'
@@ -99,11 +99,11 @@ def test_a_reply_is_told_by_its_reason_or_its_problem() -> None:
         (Reply(0, "ClientOSError"), 5, "failed"),
     ],
 )
-def test_every_request_ends_in_exactly_one_way(reply: Reply, ms: float, fate: str) -> None:
+def test_every_request_has_exactly_one_outcome(reply: Reply, ms: float, fate: str) -> None:
     assert fate_of(reply, ms, deadline_ms=10_000) == fate
 
 
-def test_a_benchmark_writes_its_own_page_only(tmp_path: Path) -> None:
+def test_benchmark_writes_only_its_own_page(tmp_path: Path) -> None:
     (tmp_path / "two.md").write_text("Old.", "utf-8")
     table = Table(("what", "ms"), (("a", "1.0"), ("b", "2.0")), "It is quick.", ("Measured twice.",))
     about = About("one", "One", "Shows something.", "be quick.")
@@ -114,7 +114,7 @@ def test_a_benchmark_writes_its_own_page_only(tmp_path: Path) -> None:
         assert part in text
 
 
-def test_no_port_is_one_that_an_outgoing_connection_may_be_lent() -> None:
+def test_free_ports_are_below_the_ephemeral_range() -> None:
     lent_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     assert max(free_ports(50)) < lent_from
 
@@ -125,7 +125,7 @@ def _calls(services_url: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize(("name", "environment"), [(OPEA, "opea"), (HAYSTACK, "haystack")])
-def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(name: str, environment: str) -> None:
+def test_peer_app_answers_from_all_three_services(name: str, environment: str) -> None:
     if not is_installed(environment):
         pytest.skip(f'{name} is not installed: make bench BENCH="--only peers" does that')
     with serving(*NODE) as services, peer(name, services.url) as subject:
@@ -140,7 +140,7 @@ def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(name: st
 @pytest.mark.parametrize(
     "words", [["peers", "profile"], ["--only", "peers", "profile"], ["--only", "peers", "--only", "profile"]]
 )
-def test_several_benchmarks_are_named_at_once(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_benchmarks_can_be_selected(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
     monkeypatch.setattr(command, "_page", lambda benchmark, _: ran.append(benchmark.about.name) or "")
     app = typer.Typer()

@@ -63,7 +63,7 @@ def test_an_answer_that_contradicts_itself_or_its_session_is_refused(
         read_reply(200, {"Content-Type": JSON}, content, expected)
 
 
-def test_a_503_has_to_say_when_to_come_back() -> None:
+def test_a_503_needs_retry_after() -> None:
     kind, title = "urn:loreglass:problem:overloaded", "busy"
     body = json.dumps({"type": kind, "title": title, "status": 503, "detail": "so"}).encode()
     headers = {"content-type": "application/problem+json"}
@@ -76,7 +76,7 @@ FINAL = ("final", ANSWER.model_dump(mode="json"))
 QUOTE, WORDS = ("citation", CITED.model_dump(mode="json")), ("token", {"text": ANSWER.answer})
 
 
-def test_a_stream_that_adds_up_to_its_answer_is_that_answer() -> None:
+def test_consistent_stream_equals_its_answer() -> None:
     stage = ("stage", {"stage": "ocr", "state": "done", "ms": 3.0})
     words = (("token", {"text": "It is "}), ("token", {"text": "gate B12."}))
     assert stream(stage, QUOTE, *words, FINAL) == ANSWER
@@ -85,7 +85,7 @@ def test_a_stream_that_adds_up_to_its_answer_is_that_answer() -> None:
 @pytest.mark.parametrize(
     "events", [(WORDS, FINAL), (QUOTE, FINAL), (QUOTE, WORDS), (QUOTE, WORDS, FINAL, WORDS)]
 )
-def test_a_stream_that_does_not_add_up_is_refused(events: tuple[tuple[str, Any], ...]) -> None:
+def test_inconsistent_stream_is_refused(events: tuple[tuple[str, Any], ...]) -> None:
     with pytest.raises(ContractBroken):
         stream(*events)
 
@@ -102,14 +102,14 @@ def test_a_stream_that_does_not_add_up_is_refused(events: tuple[tuple[str, Any],
         (reply_to(ANSWER), 500, "It is empty.", {"contract"}),
     ],
 )
-def test_one_bad_reply_in_a_hundred_misses_its_objective(
+def test_one_percent_of_bad_replies_misses_the_objective(
     reply: Reply, ms: float, trouble: str, objectives: set[str]
 ) -> None:
     counts = Counter([request_name(reply, ms, 10_500, trouble), *["full"] * 99])
     assert {each.name for each in verdicts(counts) if not each.held} == objectives
 
 
-def test_a_folder_holds_conversations(tmp_path: Path) -> None:
+def test_conversations_are_read_from_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(b"jpeg")
     rows = [
         {"photo": "a.jpg", "turns": ["what is it?", "and who made it?"], "mark": "Gate B12"},
@@ -153,7 +153,7 @@ def small(each: Conversation) -> Conversation:
 
 
 @pytest.mark.slow
-def test_users_of_a_real_platform_see_the_objectives_held(tmp_path: Path) -> None:
+def test_running_platform_meets_the_objectives(tmp_path: Path) -> None:
     platform = OneProcess(tmp_path / "data")
     platform.start()
     try:

@@ -37,7 +37,7 @@ async def _node(pace: Pace) -> AsyncIterator[tuple[str, NodeApp]]:
 
 
 @pytest.mark.parametrize("route", list(Route))
-async def test_a_question_takes_its_route(route: Route) -> None:
+async def test_scripted_node_supports_each_route(route: Route) -> None:
     question = {"question": QUESTIONS[route], "deadline_ms": "30000"}
     async with _node(Pace()) as (url, node):
         urls: dict[str, Any] = {f"{name}_url": url for name in (*SERVICES, VLM)}
@@ -54,7 +54,7 @@ async def test_a_question_takes_its_route(route: Route) -> None:
     assert node.counts()[VLM]["busy"] == 0
 
 
-async def test_work_takes_time_and_waits_for_a_worker() -> None:
+async def test_work_waits_for_a_free_worker() -> None:
     pace = Pace(services={"ocr": Time(fixed_ms=60_000, workers=1)})
     async with _node(pace) as (url, node), http_client() as http:
         clients: dict[str, Any] = {name: ServiceClient(http, name, url) for name in Services.names()}
@@ -95,7 +95,7 @@ def ask(**more: Any) -> dict[str, Any]:
     } | more
 
 
-async def test_a_reply_parses_whole_and_as_a_stream() -> None:
+async def test_replies_parse_with_and_without_streaming() -> None:
     options = {"stream": True, "stream_options": {"include_usage": True}, "logprobs": True}
     async with vlm_server({"sign": says(SIGN)}) as server, client(server.url) as caller:
         reply = await caller.chat.completions.create(**ask(logprobs=True, top_logprobs=2))
@@ -137,7 +137,7 @@ NO_PHOTO = {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AA
         {"response_format": {"type": "json_object"}},
     ],
 )
-async def test_what_the_api_refuses_is_refused(wrong: dict[str, Any]) -> None:
+async def test_invalid_api_requests_are_refused(wrong: dict[str, Any]) -> None:
     async with vlm_server({"sign": says(SIGN)}) as server, httpx.AsyncClient() as caller:
         response = await caller.post(f"{server.url}/v1/chat/completions", json=ask(**wrong))
         assert response.status_code == 400

@@ -104,7 +104,7 @@ def test_batch_size_does_not_change_results(detector: GroundingDinoDetector, par
     parity("cropper grounding_dino", "a batch of photos and prompts: each alone", max(differences))
 
 
-def test_label_groups_find_what_single_prompts_find(detector: GroundingDinoDetector) -> None:
+def test_label_groups_equal_single_prompts(detector: GroundingDinoDetector) -> None:
     photo = noise(256, 384)
     pairs = GroundingDinoCropper(detector, options=DetectionOptions(2, 0.0, 0.0, 1.0)).crop(
         photo, LABELS, 100
@@ -127,7 +127,7 @@ def test_label_groups_find_what_single_prompts_find(detector: GroundingDinoDetec
         [f"book {number}" for number in range(32)],
     ],
 )
-def test_hostile_labels_do_not_fail(detector: GroundingDinoDetector, labels: list[str]) -> None:
+def test_malicious_labels_do_not_fail(detector: GroundingDinoDetector, labels: list[str]) -> None:
     regions = GroundingDinoCropper(detector, options=EVERYTHING).crop(noise(64, 96), labels, 5)
     assert {region.label for region in regions} <= {*labels, None}
     prompts = detector.prompts.write(labels, 6)
@@ -181,7 +181,7 @@ def scripted(*boxes: tuple[tuple[float, float, float, float], float]) -> Any:
 PAIRS = DetectionOptions(group_size=1)
 
 
-def test_small_and_cut_regions_come_last_and_low_scores_and_nan_are_dropped(
+def test_small_regions_rank_last_and_low_scores_are_dropped(
     detector: GroundingDinoDetector,
 ) -> None:
     nan = float("nan")

@@ -73,7 +73,7 @@ def direct(base: Path, head: Path, question: str, pixels: NDArray[np.uint8]) -> 
     return np.asarray((logits / temperature).softmax(dim=0).numpy(), np.float64)
 
 
-def test_the_engine_computes_what_blip2_and_a_matrix_product_give(
+def test_engine_equals_blip2_and_a_matrix_product(
     blip2: Path, head: Path, engine: Blip2DomainRouter, parity: Parity
 ) -> None:
     """Only the question and the pixels count: the router ignores the text in the photo."""
@@ -87,9 +87,7 @@ def test_the_engine_computes_what_blip2_and_a_matrix_product_give(
     parity("domain_router: BLIP-2 + head", "Blip2ForImageTextRetrieval, matmul", max(differences))
 
 
-def test_training_learns_what_the_pictures_show_and_stops_when_it_gets_no_better(
-    run: RunFolder, config: DomainRouterConfig
-) -> None:
+def test_training_learns_and_stops_early(run: RunFolder, config: DomainRouterConfig) -> None:
     summary = read_summary(run)
     assert summary["held_out"]["macro_f1"] > 0.8
     losses = [line["loss"] for line in run.metrics()]

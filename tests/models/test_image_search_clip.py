@@ -74,7 +74,7 @@ def test_vectors_equal_transformers_clip_on_the_same_weights(
 
 
 @pytest.mark.parametrize("fit", list(Fit))
-def test_other_fits_are_open_clip_s(fit: Fit, parity: Parity) -> None:
+def test_resize_modes_match_open_clip(fit: Fit, parity: Parity) -> None:
     from open_clip.transform import PreprocessCfg, image_transform_v2
 
     transform = image_transform_v2(PreprocessCfg(size=SIDE, resize_mode=fit.value), is_train=False)
@@ -182,9 +182,7 @@ def reference_text_vectors(folder: Path, texts: tuple[str, ...]) -> npt.NDArray[
     return vectors
 
 
-def test_text_vectors_equal_transformers_clip_in_any_batch_and_long_text_is_cut(
-    either_clip: TinyClip, parity: Parity
-) -> None:
+def test_text_vectors_equal_transformers_clip_in_any_batch(either_clip: TinyClip, parity: Parity) -> None:
     encoder = ClipEncoder(str(either_clip.folder), CPU, texts=True)
     texts = (*TEXTS, "a red door " * 400)
     ours = np.stack(encoder.forward_texts(texts))
@@ -197,7 +195,7 @@ def test_text_vectors_equal_transformers_clip_in_any_batch_and_long_text_is_cut(
     assert (expected @ expected.T).min() < 0.9, "the texts must differ for the comparison to mean anything"
 
 
-async def test_texts_find_the_pictures_that_the_model_has_nearest(clip: TinyClip, tmp_path: Path) -> None:
+async def test_text_search_returns_the_models_nearest_pictures(clip: TinyClip, tmp_path: Path) -> None:
     things = {name: picture(name, 240) for name in KINDS}
     uris = [data_uri(jpeg(photo)) for photo in things.values()]
     settings = ImageSearchSettings(

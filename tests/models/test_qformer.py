@@ -40,7 +40,7 @@ def test_results_are_batch_independent(qformer: QFormer, photos: list[Photo]) ->
         np.testing.assert_allclose(vector, qformer.text_vectors([text])[0], atol=1e-5)
 
 
-def test_states_are_those_of_blip2_and_without_a_photo_those_of_a_plain_picture(
+def test_states_equal_blip2_with_and_without_a_photo(
     qformer: QFormer, blip2: Path, photos: list[Photo], parity: Parity
 ) -> None:
     pairs = [(QUESTIONS[0], None), *zip(QUESTIONS, photos, strict=True)]

@@ -115,9 +115,7 @@ def _margin(answer: Answer) -> float:
 
 
 @pytest.mark.parametrize("kind", ["BERT", "RoBERTa"])
-def test_the_best_span_and_its_margin_are_those_of_counting_out_every_span(
-    folders: dict[str, Path], kind: str, parity: Parity
-) -> None:
+def test_best_span_equals_exhaustive_search(folders: dict[str, Path], kind: str, parity: Parity) -> None:
     reader = ExtractiveReader(opened(folders[kind]), options=SHORT_ANSWERS)
     apart = 0.0
     for texts in (*([text] for text in TEXTS), TEXTS):
@@ -128,7 +126,7 @@ def test_the_best_span_and_its_margin_are_those_of_counting_out_every_span(
     parity(f"reader, margins of a {kind}", "every span counted out", apart)
 
 
-def test_several_answers_are_of_different_sentences_best_first(model: QuestionAnsweringModel) -> None:
+def test_answers_are_from_different_sentences_best_first(model: QuestionAnsweringModel) -> None:
     answers = ExtractiveReader(model, options=SHORT_ANSWERS).read(Query(QUESTION), PASSAGES, 16)
     assert len(answers) > 4
     probabilities = [answer.probability for answer in answers]
@@ -145,7 +143,7 @@ def test_several_answers_are_of_different_sentences_best_first(model: QuestionAn
         assert answer.spoken
 
 
-def test_strangers_in_the_batch_change_nothing(model: QuestionAnsweringModel) -> None:
+def test_scores_do_not_depend_on_the_rest_of_the_batch(model: QuestionAnsweringModel) -> None:
     mine = model.windows(QUESTION, TEXTS)
     strangers = model.windows("is it a dog?", ["dog " * 200, "yes", "a book"])
     alone = [model.forward([window])[0] for window in mine]
@@ -207,14 +205,14 @@ def _part(passage: Passage, span: Span) -> str:
     return passage.text[span.start : span.end]
 
 
-def test_where_the_model_prefers_no_answer_by_far_there_is_none(model: QuestionAnsweringModel) -> None:
+def test_clear_no_answer_score_gives_no_answer(model: QuestionAnsweringModel) -> None:
     unwilling = ExtractiveReader(model, _pointing_at(model, "ada", "ada", -20.0))
     assert unwilling.read(Query(QUESTION), PASSAGES[:1]) == []
     assert ExtractiveReader(model).read(Query(QUESTION), []) == []
     assert ExtractiveReader(model).read(Query(QUESTION), [Passage(""), Passage(" \n ")]) == []
 
 
-def test_the_model_reads_the_title_of_a_page_and_of_nothing_else(model: QuestionAnsweringModel) -> None:
+def test_titles_are_read_for_pages_only(model: QuestionAnsweringModel) -> None:
     reader = ExtractiveReader(model, options=SHORT_ANSWERS)
     untitled, titled, printed = (
         reader.read(Query(QUESTION), [passage])[0].probability
@@ -229,9 +227,7 @@ def test_the_model_reads_the_title_of_a_page_and_of_nothing_else(model: Question
 
 
 @pytest.mark.parametrize("kind", ["BERT", "RoBERTa"])
-def test_windows_of_a_long_passage_leave_nothing_out_and_share_the_stride(
-    folders: dict[str, Path], kind: str
-) -> None:
+def test_windows_cover_long_passages_with_the_stride(folders: dict[str, Path], kind: str) -> None:
     text = " ".join(f"tower{number}" for number in range(200))
     windows = opened(folders[kind]).windows(QUESTION, [text])
     assert len(windows) > 3
@@ -243,7 +239,7 @@ def test_windows_of_a_long_passage_leave_nothing_out_and_share_the_stride(
         assert len({tuple(each) for each in one} & {tuple(each) for each in other}) == STRIDE
 
 
-def test_more_windows_than_allowed_are_not_read_and_heads_come_first(bert_folder: Path) -> None:
+def test_windows_are_limited_with_passage_starts_first(bert_folder: Path) -> None:
     few = opened(bert_folder, most=5)
     windows = few.windows(QUESTION, ["dog " * 500, "book " * 500, "yes"])
     assert [window.passage for window in windows] == [0, 1, 2, 0, 1]
@@ -258,7 +254,7 @@ def test_a_question_that_would_fill_its_window_leaves_room_for_the_passage(
 
 
 @pytest.mark.parametrize(("kind", "mark"), [("BERT", "[SEP]"), ("BERT", "[CLS]"), ("RoBERTa", "</s>")])
-def test_a_mark_that_stands_in_a_page_is_text(folders: dict[str, Path], kind: str, mark: str) -> None:
+def test_special_tokens_in_a_page_are_text(folders: dict[str, Path], kind: str, mark: str) -> None:
     reading = opened(folders[kind])
     (plain,), (marked,) = (reading.windows(QUESTION, [text]) for text in ("Ada.", f"Ada. {mark}"))
     tokenizer: Any = AutoTokenizer.from_pretrained(folders[kind])
@@ -267,7 +263,7 @@ def test_a_mark_that_stands_in_a_page_is_text(folders: dict[str, Path], kind: st
     assert marked.null == plain.null == 0
 
 
-def test_the_subject_stands_before_a_question_that_does_not_name_it(model: QuestionAnsweringModel) -> None:
+def test_subject_is_prepended_to_questions_that_lack_it(model: QuestionAnsweringModel) -> None:
     reader = ExtractiveReader(model, options=SHORT_ANSWERS)
     pointing, named, unnamed = (
         reader.read(query, PASSAGES)[0].probability
@@ -293,7 +289,7 @@ def test_weights_without_a_head_for_questions_are_refused(tmp_path: Path, bert_f
         QuestionAnsweringModel(head, tokenizer, CPU, "tiny")
 
 
-async def test_the_service_reads_as_the_engine_does(bert_folder: Path) -> None:
+async def test_reader_service_equals_its_engine(bert_folder: Path) -> None:
     engine = QuestionAnsweringModel.from_pretrained(str(bert_folder), CPU)
     bare = ExtractiveReader(engine, options=ReadingOptions(curve=uncalibrated(HOT)))
     settings = ReaderSettings(

@@ -141,9 +141,7 @@ async def test_the_service_ranks_by_the_head_and_its_threshold(
     assert 0 < expected.count(0.0) < len(documents)
 
 
-def test_a_head_of_another_base_model_or_with_a_wrong_threshold_or_shape_is_refused(
-    saved: Path, blip2: Path, tmp_path: Path
-) -> None:
+def test_coarse_head_of_another_model_or_shape_is_refused(saved: Path, blip2: Path, tmp_path: Path) -> None:
     with pytest.raises(WrongWeights, match="coarse head was not trained on this base model"):
         load_coarse(str(with_other_queries(blip2, tmp_path / "other")), str(saved), CPU)
     head = CoarseHead.load(saved)

@@ -51,7 +51,7 @@ def reference(folder: Path, texts: list[str], pooling: Pooling) -> Any:
 
 
 @pytest.mark.parametrize("pooling", list(Pooling))
-def test_vectors_are_those_of_a_plain_bert(weights: Path, pooling: Pooling, parity: Parity) -> None:
+def test_vectors_equal_a_plain_bert(weights: Path, pooling: Pooling, parity: Parity) -> None:
     encoder = BgeEncoder(BgeModel(str(weights), CPU, pooling), instructions=Instructions("", ""))
     vectors = np.array(encoder.passages(TEXTS))
     expected = reference(weights, TEXTS, pooling)

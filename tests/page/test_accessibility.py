@@ -34,7 +34,7 @@ def check(wearer: Wearer, state: str) -> None:
         assert violations(wearer.page, contrast, {"include": present}) == [], (state, theme)
 
 
-def test_nothing_is_wrong_before_the_first_question(open_page: Open) -> None:
+def test_page_is_accessible_before_the_first_question(open_page: Open) -> None:
     with open_page() as (wearer, _):
         expect(wearer.page.get_by_role("heading", name="Look at a thing and ask")).to_be_visible()
         check(wearer, "welcome")
@@ -48,7 +48,7 @@ def test_nothing_is_wrong_before_the_first_question(open_page: Open) -> None:
         check(wearer, "key")
 
 
-def test_nothing_is_wrong_without_a_camera_or_an_index(
+def test_page_is_accessible_without_camera_or_index(
     services: FakeServices, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page, "_LOOK_MS", 60_000)  # on a loaded machine the index may answer late
@@ -63,7 +63,7 @@ def test_nothing_is_wrong_without_a_camera_or_an_index(
         check(wearer, "empty-refusal")
 
 
-def test_nothing_is_wrong_around_long_answers(services: FakeServices, open_page: Open) -> None:
+def test_page_is_accessible_with_long_answers(services: FakeServices, open_page: Open) -> None:
     finds(services, LONG_NAME, LONG)
     with open_page(services, quoting(LONG)) as (wearer, _):
         wearer.look()
@@ -82,7 +82,7 @@ def test_nothing_is_wrong_around_long_answers(services: FakeServices, open_page:
         check(wearer, "waiting")
 
 
-def test_nothing_is_wrong_while_a_refusal_is_spoken(services: FakeServices, open_page: Open) -> None:
+def test_page_is_accessible_while_a_refusal_is_spoken(services: FakeServices, open_page: Open) -> None:
     with open_page(services, unsure()) as (wearer, _):
         wearer.page.evaluate("() => { speechSynthesis.speak = (said) => said.onstart?.(); }")
         wearer.look()
@@ -91,7 +91,7 @@ def test_nothing_is_wrong_while_a_refusal_is_spoken(services: FakeServices, open
         check(wearer, "refusal")
 
 
-def test_screen_reader_hears_entity_and_answer(open_page: Open) -> None:
+def test_screen_reader_announces_entity_and_answer(open_page: Open) -> None:
     with open_page() as (wearer, _):
         wearer.page.evaluate(
             """() => {

@@ -92,9 +92,7 @@ def test_camera_question_is_answered_aloud_with_its_source_and_stays(open_page: 
     assert (question.photo.width, question.photo.height) == (960, 1280)
 
 
-def test_only_regions_that_show_the_thing_or_are_cited_are_marked(
-    services: FakeServices, open_page: Open
-) -> None:
+def test_entity_and_cited_regions_alone_are_marked(services: FakeServices, open_page: Open) -> None:
     services.image_search.reply = find_in_second_crop
     regions = [crop_region(PHOTO), crop_region(PHOTO, left=40)]
     services.cropper.reply = CropReply(regions=regions, width=100, height=50)

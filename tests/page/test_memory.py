@@ -24,7 +24,7 @@ def see_again(wearer: Wearer) -> None:
     wearer.answer("Who wrote this?")
 
 
-def test_only_what_is_seen_with_the_switch_on_is_remembered_shown_and_cited(open_page: Open) -> None:
+def test_memory_stores_only_photos_sent_while_it_is_on(open_page: Open) -> None:
     with open_page(pocket=True, memory_key=KEY) as (wearer, _):
         wearer.look()
         wearer.answer("Who wrote this?")
@@ -49,7 +49,7 @@ def test_only_what_is_seen_with_the_switch_on_is_remembered_shown_and_cited(open
         assert turn.locator(".source img").evaluate(height) == 160
 
 
-def test_the_memory_is_exported_and_deleted_and_outlives_a_conversation(open_page: Open) -> None:
+def test_memory_is_exported_deleted_and_outlives_a_conversation(open_page: Open) -> None:
     with open_page(pocket=True, memory_key=KEY) as (wearer, _):
         wearer.more("Memory")
         wearer.page.get_by_role("switch").check()
@@ -78,7 +78,7 @@ def test_the_memory_is_exported_and_deleted_and_outlives_a_conversation(open_pag
         expect(entries).to_have_count(0)
 
 
-def test_a_gateway_without_a_memory_shows_none(open_page: Open) -> None:
+def test_memory_is_hidden_if_the_gateway_has_none(open_page: Open) -> None:
     with open_page() as (wearer, _):
         wearer.page.get_by_role("button", name="More").click()
         expect(wearer.page.get_by_role("button", name="Memory")).to_be_hidden()

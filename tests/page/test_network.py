@@ -77,7 +77,7 @@ BUSY = {
     [(HOTEL, "", 740), (BUSY, "Too many people", 990)],
     ids=["hotel", "busy"],
 )
-def test_a_captive_portal_or_a_busy_gateway_is_waited_out(
+def test_questions_wait_for_a_captive_portal_or_busy_gateway(
     open_page: Open, reply: dict[str, Any], progress: str, early_ms: int
 ) -> None:
     reasoner, sent = ScriptedReasoner(), 0
@@ -105,7 +105,7 @@ def test_a_captive_portal_or_a_busy_gateway_is_waited_out(
     assert questions_of(reasoner) == [QUESTIONS[0]]
 
 
-def test_network_that_returns_while_a_question_fails_is_used_without_a_pause(open_page: Open) -> None:
+def test_restored_network_retries_a_failing_question_at_once(open_page: Open) -> None:
     failed = False
 
     def fail_once(route: Route) -> None:
@@ -140,7 +140,7 @@ def test_full_disk_does_not_prevent_an_answer(open_page: Open) -> None:
             expect(wearer.answer(question).locator(".answer")).to_have_text(PAGES)
 
 
-def test_two_windows_share_one_queue(open_page: Open) -> None:
+def test_browser_windows_share_one_queue(open_page: Open) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (first, _):
         first.page.route("**/answer", lambda route: route.abort())

@@ -73,7 +73,7 @@ def test_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Pag
     assert complaints(page) == []
 
 
-def test_wearers_page_indexes_the_sample_and_then_answers(address: str, browser: Browser) -> None:
+def test_user_page_indexes_the_sample_and_then_answers(address: str, browser: Browser) -> None:
     with wearer(browser, address) as somebody:
         somebody.page.get_by_role("button", name="Index the sample").click()
         expect(somebody.page.locator(".sample")).to_contain_text("The sample is indexed.", timeout=WITHIN_MS)
@@ -81,7 +81,7 @@ def test_wearers_page_indexes_the_sample_and_then_answers(address: str, browser:
         expect(somebody.answer("When is the fair?").locator(".answer")).to_contain_text("June")
 
 
-def test_wearers_page_tells_who_may_index(key: ApiKey, address: str, browser: Browser) -> None:
+def test_user_page_says_that_only_the_operator_can_index(key: ApiKey, address: str, browser: Browser) -> None:
     with wearer(browser, address) as somebody:
         somebody.page.get_by_role("button", name="Index the sample").click()
         expect(somebody.page.locator(".empty-index")).to_contain_text("Only the operator can index.")
@@ -199,7 +199,7 @@ def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -
     assert made not in page.content()
 
 
-def test_without_lan_the_view_says_how_a_phone_is_added(address: str, page: Page) -> None:
+def test_view_explains_how_to_add_a_phone_without_lan(address: str, page: Page) -> None:
     page.goto(f"{address}/operator")
     page.get_by_role("button", name="Show a code").click()
     page.get_by_text("Start it with: loreglass serve --lan").wait_for()

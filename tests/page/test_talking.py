@@ -62,7 +62,7 @@ def hold(wearer: Wearer) -> None:
     wearer.page.mouse.up()
 
 
-def test_held_button_asks_the_recording_about_the_photo(talk_to: Open, servers: SpeechServers) -> None:
+def test_held_button_sends_the_recording_with_the_photo(talk_to: Open, servers: SpeechServers) -> None:
     reasoner = ScriptedReasoner()
     with talk_to(reasoner) as (wearer, _):
         wearer.look()

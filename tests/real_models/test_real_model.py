@@ -13,7 +13,7 @@ MODEL = CACHE / "SmolLM2-135M-Instruct.Q4_1.gguf"
 COUNT, UNANSWERABLE = 10, 3
 
 
-async def test_a_small_model_behind_the_platform_reads_each_question_last_and_once_and_invents_no_more(
+async def test_small_model_reads_each_question_once_and_hallucinates_no_more(
     tmp_path: Path,
 ) -> None:
     """The server caches what two prompts share, 74 tokens: system text, task and template marks.

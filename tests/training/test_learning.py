@@ -54,7 +54,7 @@ def learnt(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return Learnt(weights, config, trained(config, folder / "run"), Chats(load(config.model).processor))
 
 
-def test_only_the_tokens_that_the_assistant_is_to_write_carry_loss(learnt: Learnt, tmp_path: Path) -> None:
+def test_assistant_tokens_alone_carry_loss(learnt: Learnt, tmp_path: Path) -> None:
     chats = learnt.chats
     earlier = (
         Message(role="user", content=(Piece(type="image"), Piece(type="text", text="What is it?"))),
@@ -86,7 +86,7 @@ def test_training_prompts_equal_serving_prompts(learnt: Learnt, tmp_path: Path) 
     assert (prompt, prompt + reply) == (len(prompt_ids), int(taught["input_ids"].shape[1]))
 
 
-def test_eight_samples_of_each_task_are_learnt_by_heart(learnt: Learnt) -> None:
+def test_eight_samples_of_each_task_are_memorised(learnt: Learnt) -> None:
     losses = [line["loss"] for line in learnt.run.metrics() if "loss" in line]
     assert losses[-1] < 0.1 < 3 < losses[0]
     replies = predictions(learnt.adapted(), learnt.chats, learnt.mixture.train, 40, 8)

@@ -75,7 +75,7 @@ def spans_of(model: CrossEncoder) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")  # torch's exporter warns of itself
-def test_a_reader_is_fitted_exported_calibrated_and_measured(tmp_path: Path) -> None:
+def test_reader_is_trained_exported_calibrated_and_measured(tmp_path: Path) -> None:
     base, out, learnt, tuned = tiny_bge(tmp_path / "base"), tmp_path / "run", rows(tmp_path), squad(tmp_path)
     command = ["reader", str(learnt), "--base", str(base), "--out", str(out), "--epochs", "2"]
     command += ["--tune", str(learnt), "--tune", str(tuned), "--clauses", str(clauses(tmp_path))]
@@ -98,7 +98,7 @@ def test_a_reader_is_fitted_exported_calibrated_and_measured(tmp_path: Path) -> 
     assert np.array_equal(spans_of(CrossEncoder(tmp_path / "again/weights")), first)
 
 
-def test_the_loss_of_clauses_counts_those_that_hold_the_answer_and_none() -> None:
+def test_clause_loss_covers_answer_clauses_and_no_answer() -> None:
     torch.manual_seed(1)
     outputs, kinds = torch.randn(2, 8, 66), torch.tensor([[0, 0, 1, 1, 2, 2, 1, 0], [0, 0, 0, 2, 1, 1, 0, 0]])
     clauses, possible = (
@@ -116,7 +116,7 @@ def test_the_loss_of_clauses_counts_those_that_hold_the_answer_and_none() -> Non
     assert float(loss(outputs, kinds, clauses)) == pytest.approx(expected, abs=1e-5)
 
 
-def test_tasks_have_the_passages_that_are_read_and_answers_to_other_questions(tmp_path: Path) -> None:
+def test_tasks_have_read_passages_and_other_questions_answers(tmp_path: Path) -> None:
     answered, unanswered = sorted(read_tasks(squad(tmp_path), 2, 1, seed=1), key=lambda each: not each.golds)
     assert (answered.golds, answered.other_answers) == (("harbour",), ())
     assert [each.text for each in answered.passages] == ["the harbour is blue and old ."]
@@ -162,7 +162,7 @@ def test_figures_are_shares_of_the_answerable_and_of_the_unanswerable_questions(
     assert figures_of(outcomes[3:])["held"] is None
 
 
-def test_a_subject_finds_the_passages_of_a_question_that_does_not_name_its_thing(tmp_path: Path) -> None:
+def test_subject_finds_passages_of_questions_without_a_name(tmp_path: Path) -> None:
     content = json.loads(squad(tmp_path).read_text("utf-8"))
     question = content["data"][0]["paragraphs"][0]["qas"][1]
     question |= {"question": "how tall is it ?", "subject": "harbour"}
@@ -174,7 +174,7 @@ def test_a_subject_finds_the_passages_of_a_question_that_does_not_name_its_thing
     )
 
 
-def test_a_near_miss_is_a_like_passage_that_is_not_the_questions_and_does_not_answer() -> None:
+def test_near_misses_are_similar_passages_without_the_answer() -> None:
     mill, tower, dam = "The mill is red.", "The tower is 9 m tall.", "The dam is 9 m tall and red."
     rows = [
         Row("How tall is the mill?", mill, title="Mill"),
@@ -189,7 +189,7 @@ def test_a_near_miss_is_a_like_passage_that_is_not_the_questions_and_does_not_an
     assert passages["How tall is the tower?"] == mill  # the dam's passage has "9 m" too
 
 
-def test_only_pages_are_read_below_their_title(tmp_path: Path) -> None:
+def test_titles_are_kept_for_pages_only(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     passages = [{"text": "red", "title": "Mill", "kind": kind} for kind in ("page", "attribute", "photo")]
     file.write_text(json.dumps({"question": "colour?", "answers": ["red"], "passages": passages}), "utf-8")

@@ -165,7 +165,7 @@ def test_trajectory_has_answer_confidence(
             assert confidence(answering, base) is None
 
 
-def test_services_that_are_all_down_stop_the_training(
+def test_training_stops_if_all_services_are_down(
     config: GrpoConfig, chats: Chats, question: Question
 ) -> None:
     unreachable = GatewaySettings(**service_settings("http://127.0.0.1:9"))

@@ -178,7 +178,7 @@ def check_writes_as_the_model_itself(url: str, weights: Path, folder: Path, with
     assert written[1, False] not in (written[1, True], written[2, False])
 
 
-def test_server_writes_as_the_model_itself(weights: Path, tmp_path: Path) -> None:
+def test_server_output_equals_the_model(weights: Path, tmp_path: Path) -> None:
     with fake_vllm(weights) as (fake, url):
         check_writes_as_the_model_itself(url, weights, tmp_path)
     assert len(set(fake.loads)) == 2

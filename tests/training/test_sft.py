@@ -58,7 +58,7 @@ def test_frozen_vision_tower_gets_no_gradient(
 
 
 @pytest.mark.parametrize("last", [2, 8], ids=["before the first checkpoint", "after it"])
-def test_an_interrupted_run_ends_like_an_uninterrupted_one(
+def test_interrupted_run_equals_uninterrupted_run(
     weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     data = three_tasks(tmp_path / "data", 4, held_out=1)
@@ -114,7 +114,7 @@ def test_tasks_are_mixed_in_an_order_of_the_seed(weights: Path, chats: Chats, tm
     assert sorted(orders[1]) == sorted(orders[2])
 
 
-def test_broken_rows_are_named_and_the_rest_is_learnt(weights: Path, chats: Chats, tmp_path: Path) -> None:
+def test_invalid_rows_are_reported_and_others_used(weights: Path, chats: Chats, tmp_path: Path) -> None:
     good = conversation(tmp_path, 1, Task.ANSWER, "It is one.")
     broken = [
         conversation(tmp_path, 2, Task.ANSWER, "word " * 10_000),

@@ -95,13 +95,13 @@ def _contracts() -> dict[str, str]:
     }
 
 
-def test_dependencies_run_one_way() -> None:
+def test_import_contracts_hold() -> None:
     linted = _lint_imports(ROOT)
     assert linted.returncode == 0, linted.stdout + linted.stderr
 
 
 @pytest.mark.parametrize(("contract", "file", "imported"), ILLEGAL_IMPORTS)
-def test_an_import_the_wrong_way_is_noticed(
+def test_forbidden_import_is_detected(
     broken: dict[str, str], contract: str, file: str, imported: str
 ) -> None:
     module = file.removeprefix("proto/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -109,11 +109,11 @@ def test_an_import_the_wrong_way_is_noticed(
     assert re.search(refused, broken[contract])
 
 
-def test_every_contract_has_an_import_that_would_break_it() -> None:
+def test_every_import_contract_can_be_broken() -> None:
     assert set(_contracts()) == {contract for contract, _, _ in ILLEGAL_IMPORTS}
 
 
-def test_only_settings_modules_read_the_environment() -> None:
+def test_environment_is_read_only_by_settings_modules() -> None:
     readers = {
         str(file.relative_to(ROOT))
         for file in _python_files()
@@ -124,7 +124,7 @@ def test_only_settings_modules_read_the_environment() -> None:
     assert readers == {"deploy/images/app.py", "training/trainers.py"}
 
 
-def test_nothing_is_kept_in_a_drawer() -> None:
+def test_no_module_has_a_catch_all_name() -> None:
     drawers = [
         str(file.relative_to(ROOT))
         for file in _python_files()

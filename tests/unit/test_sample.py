@@ -18,7 +18,7 @@ def test_each_file_has_the_size_and_hash_of_the_manifest() -> None:
         assert {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()} == expected, name
 
 
-def test_all_kinds_of_questions_are_there() -> None:
+def test_sample_has_every_kind_of_question() -> None:
     sample = open_dataset(str(SAMPLE))
     assert not sample.rejected
     turns = [turn for each in sample.conversations for turn in each.turns]

@@ -24,7 +24,7 @@ def vllm(environment: VllmEnvironment) -> Iterator[Serving]:
         yield running
 
 
-def test_vectors_are_those_of_the_model_itself(vllm: Serving, environment: VllmEnvironment) -> None:
+def test_vectors_equal_the_model(vllm: Serving, environment: VllmEnvironment) -> None:
     with closing(RemoteServer(vllm.url, model=vllm.model)) as server:
         encoder = RemoteEncoder(server, options=RemoteOptions(max_batch=3))
         vectors = np.array(encoder.passages(TEXTS))

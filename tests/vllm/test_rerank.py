@@ -30,7 +30,7 @@ def vllm(environment: VllmEnvironment) -> Iterator[Serving]:
         yield running
 
 
-async def test_the_service_passes_on_what_vllm_thinks(vllm: Serving) -> None:
+async def test_service_returns_vllms_scores(vllm: Serving) -> None:
     settings = RerankerSettings(
         engine=Engine.REMOTE, remote_url=vllm.url, remote_model=vllm.model, batch_wait_ms=0
     )

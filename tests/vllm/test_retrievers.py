@@ -98,7 +98,7 @@ def difference(vectors: Sequence[Any], expected: Sequence[Any]) -> float:
     return float(np.abs(np.array(vectors) - np.array(expected)).max())
 
 
-def test_vectors_of_photo_and_text_are_those_of_the_model(embedder: Serving, reference: Reference) -> None:
+def test_vectors_of_photo_and_text_equal_the_model(embedder: Serving, reference: Reference) -> None:
     one, other = photo(1), photo(2)
     with closing(RemoteServer(embedder.url, model=embedder.model)) as server:
         encoder = RemoteSeeingEncoder(server, SEEING_INSTRUCTIONS)
@@ -123,7 +123,7 @@ def test_a_page_cannot_write_control_tokens(embedder: Serving, reference: Refere
     assert difference(vectors, expected) < 1e-4
 
 
-def test_scores_of_photo_and_question_are_those_of_the_model(reranker: Serving, reference: Reference) -> None:
+def test_scores_of_photo_and_question_equal_the_model(reranker: Serving, reference: Reference) -> None:
     documents = [*TEXTS, HOSTILE, "long " * 3_000]
     with closing(RemoteServer(reranker.url, model=reranker.model)) as server:
         engine = RemoteReranker(server, RemoteShape.VLLM)

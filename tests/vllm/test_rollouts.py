@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_vllm_writes_as_the_model_itself(
+def test_vllm_output_equals_the_model(
     environment: VllmEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.training.asking import tiny_model

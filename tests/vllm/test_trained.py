@@ -75,7 +75,7 @@ def chat(sample: ConversationSample, data: Path) -> list[dict[str, Any]]:
     [(tiny_qwen25_vl, "qwen2.5-vl-7b"), (tiny_qwen3_vl, "qwen3-vl-8b")],
     ids=["qwen2.5-vl", "qwen3-vl"],
 )
-def test_a_trained_qwen_says_what_it_was_taught(
+def test_trained_qwen_gives_the_learnt_reply(
     environment: VllmEnvironment, tmp_path: Path, build: Callable[[Path], Path], preset: str
 ) -> None:
     merged, samples = taught(build(tmp_path / "base"), preset, tmp_path)

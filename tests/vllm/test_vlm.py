@@ -82,9 +82,7 @@ def minute() -> Deadline:
     return Deadline.after_ms(MINUTE)
 
 
-async def test_a_form_comes_back_with_the_probability_of_every_token(
-    client: VlmClient, calls: list[VlmCall]
-) -> None:
+async def test_schema_reply_has_token_probabilities(client: VlmClient, calls: list[VlmCall]) -> None:
     completion = await client.complete(prompt(), minute())
     # vLLM's grammar lets control characters into strings, which strict JSON does not.
     assert Note.model_validate(json.loads(completion.text, strict=False)) == completion.value
@@ -114,7 +112,7 @@ async def test_the_server_has_the_metrics_that_the_dashboards_ask_for(vllm: Serv
     assert wanted - OLDER_METRICS <= served
 
 
-async def test_leaving_frees_the_model(vllm: Serving, client: VlmClient) -> None:
+async def test_disconnect_stops_the_model(vllm: Serving, client: VlmClient) -> None:
     class Essay(BaseModel):
         text: str = Field(min_length=9000)
 
@@ -135,7 +133,7 @@ async def _until(holds: Callable[[], bool]) -> None:
             await anyio.lowlevel.checkpoint()
 
 
-async def test_a_reply_cut_at_its_limit_keeps_what_came(client: VlmClient) -> None:
+async def test_truncated_reply_is_returned(client: VlmClient) -> None:
     class Loose(BaseModel):
         reason: str = Field(max_length=400)
         answer: str | None = None
@@ -146,16 +144,14 @@ async def test_a_reply_cut_at_its_limit_keeps_what_came(client: VlmClient) -> No
     assert completion.value.answer is None
 
 
-async def test_a_prompt_beyond_the_context_has_its_own_error(client: VlmClient) -> None:
+async def test_too_long_prompt_has_its_own_error(client: VlmClient) -> None:
     with pytest.raises(ContextTooLong):
         await client.complete(prompt("word " * 20_000), minute())
     with pytest.raises(ContextTooLong):
         await client.complete(prompt("1 " * 17_000), minute())
 
 
-async def test_what_vllm_refuses_for_good_is_an_error_of_ours(
-    client: VlmClient, calls: list[VlmCall]
-) -> None:
+async def test_permanent_vllm_refusal_is_a_loreglass_error(client: VlmClient, calls: list[VlmCall]) -> None:
     broken = Prompt("note", "s", (ImagePart(b"\xff\xd8 no photo"), TextPart("?")), Note, 20)
     await client.complete(prompt(), minute())
     with pytest.raises(DependencyUnavailable):
@@ -166,7 +162,7 @@ async def test_what_vllm_refuses_for_good_is_an_error_of_ours(
     assert [call.requests for call in calls] == [1, 1, 1]
 
 
-async def test_vllm_fetches_nothing(vllm: Serving) -> None:
+async def test_vllm_downloads_nothing(vllm: Serving) -> None:
     part = {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/photo.jpg"}}
     body = {"model": vllm.model, "messages": [{"role": "user", "content": [part]}], "max_tokens": 1}
     async with httpx.AsyncClient() as http:
@@ -176,7 +172,7 @@ async def test_vllm_fetches_nothing(vllm: Serving) -> None:
 
 
 @pytest.mark.parametrize(("pipeline", "most"), [("loreglass", 3), ("qa-dragon", 10)])
-async def test_a_question_is_answered_with_it(
+async def test_gateway_answers_with_vllm(
     vllm: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pipeline: str, most: int
 ) -> None:
     monkeypatch.setenv("LOREGLASS_GATEWAY_REASONING", "vlm")

@@ -71,7 +71,7 @@ def expected(environment: VllmEnvironment, samples: list[int]) -> str:
 
 
 @pytest.mark.parametrize("hertz", [220.0, 880.0])
-def test_it_hears_what_transformers_hears(vllm: Serving, environment: VllmEnvironment, hertz: float) -> None:
+def test_transcript_equals_transformers(vllm: Serving, environment: VllmEnvironment, hertz: float) -> None:
     reply = heard(vllm, wav(tone(hertz)), language="en")
     assert reply.status_code == 200
     wanted = expected(environment, tone(hertz)).strip()
@@ -79,7 +79,7 @@ def test_it_hears_what_transformers_hears(vllm: Serving, environment: VllmEnviro
     assert reply.json()["text"].strip().startswith(wanted)
 
 
-def test_a_language_that_nobody_names_is_found_by_listening(vllm: Serving) -> None:
+def test_unset_language_is_detected_from_audio(vllm: Serving) -> None:
     before = vllm.metric("vllm:request_success_total")
     reply = heard(vllm, wav(tone(440.0)))
     assert reply.status_code == 200

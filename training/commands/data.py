@@ -1,4 +1,4 @@
-"""`loreglass train data` and `report`: data sets from evaluation runs, and what trainings came to."""
+"""`loreglass train data` and `report`: data sets from evaluation runs, and results of trainings."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager

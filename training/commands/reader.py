@@ -58,6 +58,7 @@ def reader(
         import torch
 
         from chassis.accelerator import Placement, open_accelerator
+        from chassis.files import replace_text
         from chassis.models.encoders import CrossEncoder
         from training.reader.calibrate import calibrate
         from training.reader.clauses import fit_clauses, read_clauses
@@ -67,7 +68,6 @@ def reader(
         from training.reader.model import tokenizer
         from training.reader.rows import read_rows, squad_rows
         from training.reader.tasks import read_tasks
-        from training.samples import replace_text
 
         torch.set_num_threads(threads)
         accelerator = open_accelerator(Placement(device)).device

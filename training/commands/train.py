@@ -1,4 +1,4 @@
-"""`loreglass train sft`, `grpo`, `head`, `merge` and `presets`; what ends a command with one sentence."""
+"""`loreglass train sft`, `grpo`, `head`, `merge` and `presets`."""
 
 import os
 import sys

@@ -47,7 +47,7 @@ _MANY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be built. `augmented`, `wrong`: see `Tasks`; `held_out`: share of the photos.
+    """The settings of a data set. `augmented`, `wrong`: see `Tasks`; `held_out`: share of the photos.
 
     `sources`: folders of runs; for tasks that need no answers also data sets, of which `split` chooses.
     """

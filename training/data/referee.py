@@ -131,13 +131,13 @@ def _as_json(truth: Truth | None) -> dict[str, Any] | None:
 
 
 class Relevance(Structured):
-    """Whether one result helps."""
+    """The relevance of one result."""
 
     helps: bool = Field(description="true if the result says something that the answer needs")
 
 
 class Rewordings(Structured):
-    """Other ways to say the answer."""
+    """Rewordings of the answer."""
 
     answers: list[str] = Field(description="one answer each, no two alike")
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from contracts.domain_router import Domain
 from evaluation.data.model import is_answerable
 from evaluation.judging.text import APPROXIMATE
-from evaluation.judging.verdicts import Verdict
+from evaluation.judging.verdicts import RIGHT
 from evaluation.scoring.protocols import case_of
 from gateway.llm.completion import read_reply
 from gateway.llm.delimiting import pieces_in
@@ -38,7 +38,6 @@ from training.samples import (
 )
 
 REFUSAL = "I don't know."
-_RIGHT = frozenset({Verdict.CORRECT, Verdict.ACCEPTABLE})
 _MOST_NEGATIVES = 8
 OF_THE_DATA_SET = frozenset({Task.QUESTION, Task.DOMAIN})
 """Tasks whose samples are the same in every run, and need no run."""
@@ -191,7 +190,7 @@ class Tasks:
         if not is_answerable(turn.record.truth) or not turn.record.gold.strip():
             return False
         case = replace(case_of(turn.record), answer=APPROXIMATE(answer), abstained=False, failed=False)
-        return (await self._referee.verdict(case)).verdict in _RIGHT
+        return (await self._referee.verdict(case)).verdict in RIGHT
 
 
 def spell(call: ModelCall, reply: Structured) -> str:

@@ -21,7 +21,7 @@ class RewardWeights(Settings):
 
 
 class FrozenBase(Settings):
-    """Who captions and answers (section 3.2, equation 9), and is never trained.
+    """The model that captions and answers (section 3.2, equation 9); it is never trained.
 
     `url`: an OpenAI-compatible server with the base model, as `loreglass serve --model-url` takes it; without
     one the trained model itself with its LoRA switched off. `model`: its name there.

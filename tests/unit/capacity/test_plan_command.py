@@ -39,13 +39,13 @@ def shipped() -> Proposal:
     return propose(read(SHIPPED), 10_000)
 
 
-def test_the_committed_files_are_what_the_plan_writes(shipped: Proposal) -> None:
+def test_committed_files_equal_the_plan(shipped: Proposal) -> None:
     contents = files(shipped, SHIPPED.name, [])
     assert len(contents) == 11
     assert {path: (SHIPPED.parent / path).read_text("utf-8") for path in contents} == contents
 
 
-def test_voice_env_is_all_that_voice_changes() -> None:
+def test_voice_changes_only_its_env_files() -> None:
     without, results = (
         {name: value for each in environment(propose(file, 10_000)).values() for name, value in each.items()}
         for file in (read(SHIPPED), read(SHIPPED, voice=True))
@@ -66,7 +66,7 @@ def test_the_table_has_each_card_and_the_options_of_the_model_server() -> None:
     assert max(map(len, output.splitlines())) <= 80
 
 
-def test_options_stand_in_the_files_and_whisper_by_vllm_gets_its_share(tmp_path: Path) -> None:
+def test_options_are_written_and_whisper_gets_its_memory_share(tmp_path: Path) -> None:
     file = changed(tmp_path, {"voice.stt.preset": "vllm-whisper"})
     assert "stt: vllm-whisper --gpu-memory-utilization 0.08" in plan(file, "--voice")[1]
     options = ("--cards", 2, "--sequences", 12, "--deadline-ms", 5000)
@@ -75,7 +75,7 @@ def test_options_stand_in_the_files_and_whisper_by_vllm_gets_its_share(tmp_path:
     assert "`loreglass plan node.yaml --cards 2 --sequences 12 --deadline-ms 5000 --write .`" in head
 
 
-def test_lines_are_read_alike_by_docker_compose_and_kustomize(shipped: Proposal) -> None:
+def test_compose_and_kustomize_read_equal_values(shipped: Proposal) -> None:
     written = files(shipped, "l40s.yaml", [])
     for content in written.values():
         for line in filter(None, content.splitlines()):
@@ -106,7 +106,7 @@ def test_services_and_gateway_accept_their_variables(
         }
 
 
-def test_a_model_on_the_cpu_is_told_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_on_the_cpu_gets_its_device_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_cpu = {"engine": "bge", "gpu": "cpu", "concurrency": 12, "batch": 4}
     result = propose(read(changed(tmp_path, {"services.text_search": on_cpu})), 10_000)
     use(monkeypatch, environment(result)["text_search"])
@@ -135,7 +135,7 @@ def test_vllm_is_started_with_the_planned_sizes(
     assert "CUDA_VISIBLE_DEVICES=0" in line
 
 
-def test_retrievers_that_see_photos_fit_on_the_card_and_get_servers_of_their_own(
+def test_multimodal_retrievers_fit_and_get_their_own_servers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seeing = {"services.text_search": SEEING_SEARCH, "services.reranker": SEEING_RERANKER}

@@ -57,7 +57,7 @@ def test_voice_on_the_cpu_takes_no_memory_of_a_card(tmp_path: Path) -> None:
     assert result.vlm == proposal(tmp_path).vlm
 
 
-def test_sequences_are_those_of_the_file_where_they_fit_and_else_the_preset_s(tmp_path: Path) -> None:
+def test_sequences_follow_the_file_or_the_preset(tmp_path: Path) -> None:
     assert proposal(tmp_path, {"vlm.sequences": 3}).vlm.sequences == 3
     assert proposal(tmp_path, {"vlm.sequences": DROP}).vlm.sequences == PRESETS[FP8].sequences
     most = proposal(tmp_path, {"vlm.sequences": 1000, "node.memory_gb": 80})
@@ -70,7 +70,7 @@ def test_a_small_card_has_a_shorter_context(tmp_path: Path) -> None:
     assert tight.vlm.context < proposal(tmp_path, {"vlm.preset": "qwen3-vl-8b"}).vlm.context
 
 
-def test_small_models_are_on_a_card_of_their_own_where_there_is_one(tmp_path: Path) -> None:
+def test_small_models_use_a_second_card_if_present(tmp_path: Path) -> None:
     result = proposal(tmp_path, {"node.cards": 2})
     assert result.layout.vlm == 0
     assert set(result.layout.services.values()) == {1, None}
@@ -84,7 +84,7 @@ def test_pinned_processes_stay_on_their_cards(tmp_path: Path) -> None:
         proposal(tmp_path, {"services.reranker.gpu": 1})
 
 
-def test_a_refusal_says_how_much_is_missing_and_what_to_try(tmp_path: Path) -> None:
+def test_refusal_names_the_missing_memory_and_options(tmp_path: Path) -> None:
     with pytest.raises(DoesNotFit) as caught:
         proposal(tmp_path, {"node.memory_gb": 40, "vlm.preset": LLAMA.name})
     assert str(caught.value) == (
@@ -98,7 +98,7 @@ def test_a_refusal_says_how_much_is_missing_and_what_to_try(tmp_path: Path) -> N
     cards=st.integers(1, 4),
     sizes=st.lists(st.floats(0.1, 12), min_size=6, max_size=6),
 )
-def test_no_card_is_overfilled_and_the_model_server_can_start(
+def test_cards_are_not_overfilled_and_the_model_server_starts(
     memory: float, cards: int, sizes: list[float]
 ) -> None:
     shipped = read(SHIPPED).model_dump()
@@ -167,7 +167,7 @@ def test_the_shipped_file_has_every_service() -> None:
         ({"voice.stt.preset": "kokoro-cuda"}, "voice: kokoro-cuda cannot be stt"),
     ],
 )
-def test_a_fault_names_the_entry(tmp_path: Path, changes: dict[str, Any], sentence: str) -> None:
+def test_invalid_entries_are_named(tmp_path: Path, changes: dict[str, Any], sentence: str) -> None:
     assert f" cannot be used: {sentence}" in refused(changed(tmp_path, changes))
 
 

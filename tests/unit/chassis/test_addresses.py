@@ -17,7 +17,7 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"LOREGLASS_{name}", raising=False)
 
 
-def test_every_command_looks_where_serve_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_uses_serves_default_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOREGLASS_PORT", "8100")
     monkeypatch.setenv("LOREGLASS_SERVICE_PORT", "8201")
     examined = {app.name: _address(app) for app in APPS}
@@ -27,7 +27,7 @@ def test_every_command_looks_where_serve_listens(monkeypatch: pytest.MonkeyPatch
     assert examined["reader"] == "http://127.0.0.1:8208"
 
 
-def test_an_address_wins_over_a_port_and_an_option_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_option_overrides_address_and_address_overrides_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOREGLASS_SERVICE_PORT", "8201")
     monkeypatch.setenv("LOREGLASS_TEXT_SEARCH_URL", "http://search.example")
     assert corpus_settings().text_search_url == "http://search.example"
@@ -36,7 +36,7 @@ def test_an_address_wins_over_a_port_and_an_option_over_both(monkeypatch: pytest
     assert given.image_search_url == "http://127.0.0.1:8203"
 
 
-def test_where_serve_picks_free_ports_the_default_ones_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_ports_are_used_if_serve_picks_free_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOREGLASS_PORT", "0")
     monkeypatch.setenv("LOREGLASS_SERVICE_PORT", "0")
     assert gateway_url() == "http://127.0.0.1:7100"

@@ -84,7 +84,7 @@ def test_sixteen_single_calls_share_one_forward_pass(threads: ThreadPoolExecutor
     assert [len(batch) for batch in model.batches] == [16]
 
 
-def test_the_oldest_of_the_waiting_calls_tells_how_long_it_has_waited(threads: ThreadPoolExecutor) -> None:
+def test_queue_age_is_that_of_the_oldest_call(threads: ThreadPoolExecutor) -> None:
     model = Doubling()
     with batching(model, BatchLimits(1, 0.0)) as batcher:
         held_up(batcher, model, threads)
@@ -98,7 +98,7 @@ def test_the_oldest_of_the_waiting_calls_tells_how_long_it_has_waited(threads: T
         assert batcher.oldest_wait_s >= since_s
 
 
-def test_a_call_with_many_items_is_split_and_does_not_keep_a_small_one_out(
+def test_large_call_is_split_and_does_not_block_a_small_one(
     threads: ThreadPoolExecutor,
 ) -> None:
     model = Doubling()
@@ -115,7 +115,7 @@ def test_a_call_with_many_items_is_split_and_does_not_keep_a_small_one_out(
     assert max(len(batch) for batch in model.batches) == 8
 
 
-def test_a_call_that_nobody_waits_for_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
+def test_abandoned_call_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
     model, now = Doubling(), [0.0]
     with batching(model, BatchLimits(16, 0.0)) as batcher:
         held_up(batcher, model, threads)
@@ -134,14 +134,14 @@ def test_a_call_that_nobody_waits_for_never_reaches_the_model(threads: ThreadPoo
     assert model.batches == [[0], [60]]
 
 
-def test_a_model_that_gives_too_few_results_is_an_error_and_not_a_shift() -> None:
+def test_too_few_model_results_are_an_error() -> None:
     batcher: MicroBatcher[int, int] = MicroBatcher(lambda items: items[:-1], BatchLimits(4, 0.0))
     with pytest.raises(RuntimeError, match="1 results for 2 items"):
         batcher([1, 2])
     batcher.close()
 
 
-def test_what_waits_at_the_end_is_refused_and_nothing_hangs(threads: ThreadPoolExecutor) -> None:
+def test_pending_calls_are_refused_on_close(threads: ThreadPoolExecutor) -> None:
     model = Doubling()
     batcher = MicroBatcher(model, BatchLimits(16, NEVER_MS))
     waiting = threads.submit(batcher, [1])
@@ -153,7 +153,7 @@ def test_what_waits_at_the_end_is_refused_and_nothing_hangs(threads: ThreadPoolE
         batcher([2])
 
 
-def test_a_failed_pass_lets_go_of_its_tensors_before_its_calls_are_tried_alone(
+def test_failed_batch_frees_tensors_before_single_retries(
     threads: ThreadPoolExecutor,
 ) -> None:
     class Tensor:
@@ -185,7 +185,7 @@ def test_a_failed_pass_lets_go_of_its_tensors_before_its_calls_are_tried_alone(
     assert alive == [0, 0, 0, 0]
 
 
-def test_results_never_cross_however_calls_fail_leave_and_vary_in_length(threads: ThreadPoolExecutor) -> None:
+def test_results_never_mix_between_calls(threads: ThreadPoolExecutor) -> None:
     def forward(items: Sequence[int]) -> list[int]:
         if any(item % 97 == 0 for item in items):
             raise ValueError("no")

@@ -33,7 +33,7 @@ def client_of(router: APIRouter) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://probe")
 
 
-async def test_json_is_read_strictly_and_in_the_bounds_that_a_route_names() -> None:
+async def test_json_is_parsed_strictly_within_the_routes_limits() -> None:
     router = Router()
 
     @router.post("/usual")
@@ -57,7 +57,7 @@ async def test_json_is_read_strictly_and_in_the_bounds_that_a_route_names() -> N
 
 
 @pytest.mark.parametrize("charset", ["punycode", "UTF-7", '"idna"', "zip"])
-async def test_a_form_is_read_by_no_codec_that_its_sender_names(charset: str) -> None:
+async def test_form_charset_of_the_client_is_ignored(charset: str) -> None:
     router = Router()
 
     @router.post("/form")
@@ -83,7 +83,7 @@ def routes_below(routes: list[Any]) -> Iterator[APIRoute]:
 
 
 @pytest.mark.parametrize("name", APPS)
-def test_every_route_of_every_app_is_of_our_router(name: str) -> None:
+def test_every_route_uses_the_chassis_router(name: str) -> None:
     routes = list(routes_below(list(APPS[name]().routes)))
     assert routes
     of_fastapi = [route.path for route in routes if type(route) is APIRoute]
@@ -91,7 +91,7 @@ def test_every_route_of_every_app_is_of_our_router(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", APPS)
-def test_every_reference_of_an_openapi_document_leads_somewhere(name: str) -> None:
+def test_openapi_references_exist(name: str) -> None:
     described = document(name)
     references = re.findall(r'"\$ref": "(.*?)"', json.dumps(described))
     assert set(references) <= {
@@ -111,7 +111,7 @@ def test_every_reference_of_an_openapi_document_leads_somewhere(name: str) -> No
     ],
     ids=["characters", "photos", "parts", "messages", "no messages"],
 )
-def test_a_chat_holds_what_a_conversation_holds(messages: list[Any]) -> None:
+def test_chat_request_must_be_a_valid_conversation(messages: list[Any]) -> None:
     with pytest.raises(ValidationError, match="messages") as caught:
         ChatRequest.model_validate({"model": "loreglass", "messages": messages})
     assert caught.value.error_count() == 1
@@ -182,9 +182,7 @@ MULTIPART = "multipart/form-data; boundary=XX"
         (PART.replace(b"how", b"how" * 99) + END, MULTIPART, 413),
     ],
 )
-async def test_a_form_is_read_whole_and_within_its_bounds_or_not_at_all(
-    body: bytes, kind: str, status: int
-) -> None:
+async def test_incomplete_or_oversized_form_is_refused(body: bytes, kind: str, status: int) -> None:
     router = Router()
 
     @router.post("/")

@@ -41,7 +41,7 @@ def test_after_the_pause_exactly_one_probe_is_let_through(breaker: Breaker, watc
     assert [breaker.admit() for _ in range(5)] == [None] * 5
 
 
-def test_each_probe_that_fails_costs_the_same_pause(breaker: Breaker, watch: ManualClock) -> None:
+def test_each_failed_probe_restarts_the_same_pause(breaker: Breaker, watch: ManualClock) -> None:
     opened(breaker)
     for _ in range(20):
         watch.now += breaker.retry_after_s()
@@ -49,7 +49,7 @@ def test_each_probe_that_fails_costs_the_same_pause(breaker: Breaker, watch: Man
         assert breaker.retry_after_s() == pytest.approx(1.0)
 
 
-def test_a_probe_that_hangs_does_not_keep_the_next_one_out(breaker: Breaker, watch: ManualClock) -> None:
+def test_hanging_probe_does_not_block_the_next_one(breaker: Breaker, watch: ManualClock) -> None:
     opened(breaker)
     watch.now = 1.0
     hanging = permit(breaker)
@@ -65,7 +65,7 @@ def test_a_probe_that_hangs_does_not_keep_the_next_one_out(breaker: Breaker, wat
     assert state(breaker) is BreakerState.CLOSED
 
 
-def test_a_probe_that_was_given_up_may_still_bring_good_news(breaker: Breaker, watch: ManualClock) -> None:
+def test_abandoned_probe_can_still_close_the_breaker(breaker: Breaker, watch: ManualClock) -> None:
     opened(breaker)
     watch.now = 1.0
     slow = permit(breaker)
@@ -77,7 +77,7 @@ def test_a_probe_that_was_given_up_may_still_bring_good_news(breaker: Breaker, w
     assert state(breaker) is BreakerState.CLOSED
 
 
-def test_calls_from_before_it_opened_change_nothing(breaker: Breaker, watch: ManualClock) -> None:
+def test_calls_started_before_opening_are_ignored(breaker: Breaker, watch: ManualClock) -> None:
     early = [permit(breaker) for _ in range(4)]
     opened(breaker)
     breaker.succeeded(early[0])

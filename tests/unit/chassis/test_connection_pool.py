@@ -96,7 +96,7 @@ async def send(
         return response.status, await whole(response, most)
 
 
-async def test_a_large_body_arrives_whole_and_no_compressed_reply_is_requested() -> None:
+async def test_large_body_arrives_complete_without_compression() -> None:
     received = bytearray()
     photo = bytes(range(256)) * 8_000
 
@@ -114,7 +114,7 @@ async def test_a_large_body_arrives_whole_and_no_compressed_reply_is_requested()
     assert b"\r\nAccept-Encoding: identity\r\n" in head
 
 
-async def test_replies_are_not_decompressed_redirects_not_followed_cookies_not_kept() -> None:
+async def test_compression_redirects_and_cookies_are_ignored() -> None:
     packed = gzip.compress(b"x" * 2**20)
     head = "HTTP/1.1 302 Found\r\nLocation: /\r\nSet-Cookie: a=b\r\nContent-Encoding: gzip\r\n"
     redirect = f"{head}Content-Length: {len(packed)}\r\n\r\n".encode() + packed
@@ -132,16 +132,14 @@ async def test_an_idle_connection_is_closed() -> None:
             await server.closed.wait()
 
 
-async def test_a_second_reply_is_never_read_as_the_next_one() -> None:
+async def test_unexpected_second_reply_is_discarded() -> None:
     async with serving(replying(OK + OK.replace(b"ok", b"no"), OK)) as server, pool() as http:
         assert [await send(http, server.url) for _ in range(2)] == [(200, b"ok")] * 2
     assert server.connections == 2
 
 
 @pytest.mark.parametrize(("method", "raises"), [("GET", False), ("PUT", False), ("POST", True)])
-async def test_only_idempotent_requests_are_repeated_if_an_idle_connection_was_closed(
-    method: str, raises: bool
-) -> None:
+async def test_idempotent_requests_alone_are_resent_on_a_closed_connection(method: str, raises: bool) -> None:
     async def reply(stream: SocketStream, _: bytes) -> None:
         if server.connections == 1 and len(server.requests) == 2:
             await stream.aclose()
@@ -195,9 +193,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
     ],
     ids=["a header", "headers", "trailers", "a body"],
 )
-async def test_what_has_no_end_is_an_error_and_not_read_on(
-    head: bytes, more: bytes, error: type[Exception]
-) -> None:
+async def test_endless_reply_is_an_error(head: bytes, more: bytes, error: type[Exception]) -> None:
     async with serving(endless(head, more)) as server, pool() as http:
         with anyio.fail_after(20):
             with pytest.raises(error):
@@ -205,7 +201,7 @@ async def test_what_has_no_end_is_an_error_and_not_read_on(
             await server.closed.wait()
 
 
-async def test_a_reply_that_the_caller_does_not_read_stays_out_of_memory() -> None:
+async def test_unread_reply_is_not_buffered() -> None:
     sent = 0
 
     async def reply(stream: SocketStream, _: bytes) -> None:
@@ -276,7 +272,7 @@ async def test_an_unusable_address_is_an_error(url: str) -> None:
             await send(http, url)
 
 
-async def test_no_value_can_add_a_header() -> None:
+async def test_header_injection_is_refused() -> None:
     async with serving(replying(OK)) as server, pool() as http:
         with pytest.raises(ExchangeError):
             async with http.exchange("GET", server.url, {"X-Trace": "a\r\nX-Evil: 1"}):
@@ -287,7 +283,7 @@ async def test_no_value_can_add_a_header() -> None:
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-async def test_only_a_server_with_a_trusted_certificate_is_called_over_tls(
+async def test_untrusted_tls_certificate_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool
 ) -> None:
     certificate = OwnCertificate(

@@ -69,7 +69,7 @@ def assert_cut(data: bytes) -> bytes:
         {"comment": NEEDLE, "icc_profile": NEEDLE, "exif": b"Exif\0\0" + NEEDLE},
     ],
 )
-def test_what_cameras_write_keeps_its_pixels_and_nothing_else(options: dict[str, object]) -> None:
+def test_camera_jpeg_keeps_only_its_pixels(options: dict[str, object]) -> None:
     assert NEEDLE not in assert_cut(photo(**options))
 
 
@@ -83,7 +83,7 @@ def test_what_cameras_write_keeps_its_pixels_and_nothing_else(options: dict[str,
     ],
     ids=["first", "before the scan", "behind the end", "a second picture"],
 )
-def test_what_stands_beside_the_pixels_is_cut_off(beside: bytes) -> None:
+def test_jpeg_metadata_is_cut_off(beside: bytes) -> None:
     assert assert_cut(beside) == assert_cut(PHOTO)
 
 
@@ -119,7 +119,7 @@ OTHER_WAY: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", OTHER_WAY)
-def test_everything_else_is_decoded_and_encoded_as_before(kind: str) -> None:
+def test_other_formats_are_decoded_and_encoded(kind: str) -> None:
     assert cut_clean(OTHER_WAY[kind](), LIMITS, 1_600) is None
 
 
@@ -128,12 +128,12 @@ def test_a_photo_that_is_too_large_or_shows_nothing_is_not_cut() -> None:
     assert cut_clean(PHOTO, ImageLimits(min_side=151), 1_600) is None
 
 
-def test_who_cleans_twice_gets_the_same_photo() -> None:
+def test_cleaning_is_idempotent() -> None:
     once = clean_image(PHOTO, LIMITS, 1_600)
     assert clean_image(once.jpeg, LIMITS, 1_600) == once
 
 
-def test_of_damaged_photos_only_those_are_cut_that_decode_to_the_same_pixels() -> None:
+def test_damaged_photos_are_cut_only_if_pixels_stay_equal() -> None:
     chance, cut = random.Random(19), 0
     originals = [photo(quality=50), photo(restart_marker_rows=1, comment=NEEDLE), photo(subsampling=0)]
     for _ in range(1_200):

@@ -10,7 +10,7 @@ from chassis.resilience.deadlines import Deadline
 from tests.virtual_time import ManualClock
 
 
-def test_time_runs_out_and_work_is_refused_once_what_it_needs_is_no_longer_there() -> None:
+def test_work_is_refused_if_too_little_time_remains() -> None:
     clock = ManualClock()
     deadline = Deadline.after_ms(500, clock)
     deadline.require(400)
@@ -25,7 +25,7 @@ def test_time_runs_out_and_work_is_refused_once_what_it_needs_is_no_longer_there
 
 
 @pytest.mark.parametrize(("total", "stage"), [(10_000, 1_500), (1_000, 800), (150, 0)])
-def test_a_stage_has_its_cap_or_what_the_reserve_leaves(total: float, stage: float) -> None:
+def test_stage_deadline_is_its_cap_or_the_time_before_the_reserve(total: float, stage: float) -> None:
     assert Deadline.after_ms(total, ManualClock()).within(1_500, 200).remaining_ms() == pytest.approx(stage)
 
 
@@ -41,7 +41,7 @@ def test_a_stage_never_outlives_its_request(
 
 
 @given(st.integers(1, 2_000), st.floats(0, 0.5), st.integers(0, 10))
-def test_no_more_than_the_share_and_the_burst_are_repeated(calls: int, share: float, burst: int) -> None:
+def test_retries_stay_within_share_and_burst(calls: int, share: float, burst: int) -> None:
     budget = RetryBudget(share, burst)
     repeated = 0
     for _ in range(calls):
@@ -50,7 +50,7 @@ def test_no_more_than_the_share_and_the_burst_are_repeated(calls: int, share: fl
     assert repeated <= burst + share * calls + 1e-6
 
 
-def test_what_was_saved_is_the_burst_and_no_more() -> None:
+def test_saved_retries_are_limited_to_the_burst() -> None:
     budget = RetryBudget(0.1, 3)
     for _ in range(1_000):
         budget.called()

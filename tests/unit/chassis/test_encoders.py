@@ -34,13 +34,13 @@ def model() -> CrossEncoder:
     return shared_cross_encoder()
 
 
-def test_the_weights_are_those_of_the_cards(encoder: SentenceEncoder, model: CrossEncoder) -> None:
+def test_packaged_weights_match_the_model_cards(encoder: SentenceEncoder, model: CrossEncoder) -> None:
     for folder, card in ((SENTENCE_ENCODER, encoder.card), (CROSS_ENCODER, model.card)):
         for name, digest in card["sha256"].items():
             assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
 
 
-def test_texts_that_mean_the_same_lie_close(encoder: SentenceEncoder) -> None:
+def test_vectors_of_equivalent_texts_are_close(encoder: SentenceEncoder) -> None:
     query, same, other = encoder.queries(
         ["How heavy is the kettle?", "Its weight is 1.2 kg when empty.", "Cats sleep for most of the day."]
     )
@@ -48,7 +48,7 @@ def test_texts_that_mean_the_same_lie_close(encoder: SentenceEncoder) -> None:
     assert query @ same > 2 * abs(query @ other)
 
 
-def test_a_vector_does_not_depend_on_what_else_is_encoded(encoder: SentenceEncoder) -> None:
+def test_vector_does_not_depend_on_the_batch(encoder: SentenceEncoder) -> None:
     (alone,) = encoder.queries(["The tower is 71 m tall."])
     beside = encoder.queries(["a", "The tower is 71 m tall.", "Cats sleep. " * 200, ""])
     assert beside[1] == pytest.approx(alone, abs=1e-4)
@@ -56,7 +56,7 @@ def test_a_vector_does_not_depend_on_what_else_is_encoded(encoder: SentenceEncod
     assert encoder.queries([]) == []
 
 
-def test_marks_of_the_tokenizer_in_a_page_are_text(encoder: SentenceEncoder, model: CrossEncoder) -> None:
+def test_special_tokens_in_a_page_are_text(encoder: SentenceEncoder, model: CrossEncoder) -> None:
     marked, plain = encoder.queries(["[SEP] [CLS]", ""])
     assert marked @ plain < 0.99
     (window,) = model.windows("Who?", ["A [SEP] B [CLS] C"])
@@ -65,7 +65,7 @@ def test_marks_of_the_tokenizer_in_a_page_are_text(encoder: SentenceEncoder, mod
     assert not set(window.ids[6:-1]) & {window.ids[0], window.ids[-1]}
 
 
-def test_a_reading_does_not_depend_on_what_else_is_read(model: CrossEncoder) -> None:
+def test_reader_scores_do_not_depend_on_the_batch(model: CrossEncoder) -> None:
     alone = model.read(model.windows("How tall is the tower?", [TOWER]))[0]
     beside = model.read(model.windows("How tall is the tower?", [CATS * 9, TOWER]))[-1]
     several = model.read(model.windows("How tall is the tower?", [TOWER, HARBOUR]))[0]
@@ -75,16 +75,14 @@ def test_a_reading_does_not_depend_on_what_else_is_read(model: CrossEncoder) -> 
 
 
 @pytest.mark.usefixtures("caller_left")
-def test_encoding_and_reading_end_when_the_caller_has_left(
-    encoder: SentenceEncoder, model: CrossEncoder
-) -> None:
+def test_encoding_and_reading_stop_when_cancelled(encoder: SentenceEncoder, model: CrossEncoder) -> None:
     with pytest.raises(Abandoned):
         encoder.queries(["The tower is 71 m tall."])
     with pytest.raises(Abandoned):
         model.read(model.windows("Which page was not read before?", [TOWER]))
 
 
-def test_threads_that_come_at_once_share_one_model() -> None:
+def test_concurrent_threads_share_one_model() -> None:
     threads = 8
     all_here = Barrier(threads)
 

@@ -69,7 +69,7 @@ async def test_an_error_of_the_engine_reaches_its_caller_and_frees_the_slot(gate
             await settled(pool, 0)
 
 
-async def test_what_exceeds_the_queue_is_refused_with_a_time_to_come_back(gate: Gate) -> None:
+async def test_full_queue_refuses_calls_with_retry_after(gate: Gate) -> None:
     async with pooled(gate, queue=1) as pool:
         deadline = Deadline.after_ms(PLENTY_MS)
         async with anyio.create_task_group() as group:
@@ -122,7 +122,7 @@ async def test_a_call_that_expired_in_the_queue_never_runs(gate: Gate) -> None:
     assert gate.calls == ["running"]
 
 
-async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> None:
+async def test_loop_over_items_stops_when_cancelled(gate: Gate) -> None:
     async with pooled(gate) as pool:
         async with anyio.create_task_group() as group:
             group.start_soon(
@@ -136,7 +136,7 @@ async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> N
     assert gate.calls == ["one"]
 
 
-async def test_scopes_take_turns_however_many_calls_one_of_them_has_waiting(gate: Gate) -> None:
+async def test_scopes_take_turns_whatever_their_queue_length(gate: Gate) -> None:
     done = list[str]()
     async with pooled(gate, queue=8) as pool:
 

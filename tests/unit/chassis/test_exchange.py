@@ -35,7 +35,7 @@ async def client(witness: Witness) -> AsyncIterator[httpx.AsyncClient]:
         yield made
 
 
-async def test_the_deadline_is_the_callers_or_the_default_and_work_is_stopped_when_it_passes(
+async def test_expired_deadline_of_client_or_default_cancels_work(
     client: httpx.AsyncClient, witness: Witness
 ) -> None:
     for sent, most in (({headers.DEADLINE: "5000"}, 5_000), ({}, AppSettings().default_deadline_ms)):
@@ -50,7 +50,7 @@ async def test_the_deadline_is_the_callers_or_the_default_and_work_is_stopped_wh
 @pytest.mark.parametrize(
     "deadline_ms", ["0", "", "soon", "-1", "1.5", "1e3", "0x10", "10 000", "9" * 400, "²"]
 )
-async def test_without_a_readable_deadline_and_time_left_nothing_is_done(
+async def test_invalid_or_expired_deadline_is_refused_before_work(
     client: httpx.AsyncClient, witness: Witness, deadline_ms: str
 ) -> None:
     reply = await client.get("/remaining", headers=[(b"X-Deadline-Ms", deadline_ms.encode("latin-1"))])
@@ -59,7 +59,7 @@ async def test_without_a_readable_deadline_and_time_left_nothing_is_done(
     assert witness.ran == []
 
 
-async def test_no_header_lifts_the_hard_stop(witness: Witness) -> None:
+async def test_deadline_header_cannot_exceed_the_hard_stop(witness: Witness) -> None:
     async with live(probe_app(witness, AppSettings(default_deadline_ms=300, hard_stop_ms=500))) as client:
         reply = await client.get("/remaining", headers={headers.DEADLINE: "999999999"})
         late = await client.post("/hang", headers={headers.DEADLINE: "999999999"})
@@ -76,9 +76,7 @@ async def test_work_is_stopped_when_its_caller_leaves(client: httpx.AsyncClient,
     await witness.in_work(0)
 
 
-async def test_chunks_over_the_limit_are_refused_once_they_are_over(
-    client: httpx.AsyncClient, witness: Witness
-) -> None:
+async def test_oversized_chunked_body_is_refused(client: httpx.AsyncClient, witness: Witness) -> None:
     chunk = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
     async with connection(str(client.base_url)) as stream:
         await stream.send(head("POST", "/length", Transfer_Encoding="chunked") + chunk * 11)
@@ -89,9 +87,7 @@ async def test_chunks_over_the_limit_are_refused_once_they_are_over(
 
 
 @pytest.mark.parametrize("path", ["/crash", "/crash-in-a-group"])
-async def test_a_fault_of_ours_is_logged_and_says_nothing_of_the_inside(
-    client: httpx.AsyncClient, path: str
-) -> None:
+async def test_internal_error_is_logged_and_hidden_from_clients(client: httpx.AsyncClient, path: str) -> None:
     with structlog.testing.capture_logs() as logged:
         reply = await client.get(path, headers={headers.TRACE: TRACE_ID})
     assert kind_of(reply) == (500, "internal")
@@ -119,7 +115,7 @@ async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient, trace_id: s
         ("/items/many", 422, "invalid_request", None, "item:"),
     ],
 )
-async def test_what_an_app_or_its_router_refuses_is_a_problem(
+async def test_refusals_of_app_and_router_are_problems(
     client: httpx.AsyncClient,
     path: str,
     status: int,
@@ -158,15 +154,13 @@ async def line_of(
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/health/live", "/info"])
-async def test_what_machines_ask_all_day_long_is_no_line_while_all_is_well(
-    client: httpx.AsyncClient, path: str
-) -> None:
+async def test_successful_health_requests_log_at_debug(client: httpx.AsyncClient, path: str) -> None:
     assert (await line_of(client, path))["log_level"] == "debug"
     refused = await line_of(client, path, [(headers.DEADLINE, "0")])
     assert (refused["log_level"], refused["status"]) == ("info", 504)
 
 
-async def test_a_line_has_the_route_the_time_that_was_left_and_no_query(client: httpx.AsyncClient) -> None:
+async def test_log_line_has_route_and_remaining_time_but_no_query(client: httpx.AsyncClient) -> None:
     line = await line_of(client, "/items/5?name=Ada")
     assert (line["route"], line["status"]) == ("/items/{item}", 200)
     assert "Ada" not in str(line)
@@ -177,13 +171,13 @@ async def test_a_line_has_the_route_the_time_that_was_left_and_no_query(client: 
     assert too_late["problem"] == "deadline_exceeded"
 
 
-async def test_two_parents_are_as_good_as_none(client: httpx.AsyncClient) -> None:
+async def test_duplicate_traceparent_is_ignored(client: httpx.AsyncClient) -> None:
     parents = [("traceparent", f"00-{trace}-b7ad6b7169203331-01") for trace in TRACES]
     assert (await line_of(client, "/remaining", parents[:1]))["trace_id"] == TRACES[0]
     assert (await line_of(client, "/remaining", parents))["trace_id"] not in TRACES
 
 
-async def test_a_service_takes_the_scope_that_its_caller_names_and_an_app_for_strangers_does_not(
+async def test_cache_scope_header_is_read_by_services_only(
     client: httpx.AsyncClient,
 ) -> None:
     router = APIRouter()
@@ -199,7 +193,7 @@ async def test_a_service_takes_the_scope_that_its_caller_names_and_an_app_for_st
 
 
 @pytest.mark.parametrize("ends", ["shutdown", "eof_received", "give_way"])
-async def test_what_is_held_back_is_written_before_the_end(ends: str) -> None:
+async def test_buffered_output_is_flushed_before_the_end(ends: str) -> None:
     wire, written, at_the_end, done = Mock(asyncio.Transport), list[bytes](), list[bytes](), anyio.Event()
     wire.is_closing.return_value, wire.get_write_buffer_size.return_value = False, 0
     wire.get_extra_info.return_value = None

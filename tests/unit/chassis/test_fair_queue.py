@@ -84,7 +84,7 @@ def test_new_tenants_do_not_overtake_one_that_waits() -> None:
 
 
 @given(ENTRIES)
-def test_everybody_gets_a_turn_by_deadline_within_a_tenant(arrivals: list[tuple[int, str, str]]) -> None:
+def test_entries_of_a_tenant_are_served_by_deadline(arrivals: list[tuple[int, str, str]]) -> None:
     queue = queue_of(*(entry(*each) for each in arrivals))
     served = [serve_one(queue) for _ in arrivals]
     assert queue.first() is None
@@ -97,7 +97,7 @@ def test_everybody_gets_a_turn_by_deadline_within_a_tenant(arrivals: list[tuple[
 
 @settings(max_examples=50)
 @given(st.integers(1, 4), st.integers(1, 5))
-def test_nobody_waits_longer_than_its_share(places: int, tenants: int) -> None:
+def test_waiting_time_is_bounded_by_the_share(places: int, tenants: int) -> None:
     names = [f"tenant {number}" for number in range(tenants)]
     waiting = [entry(0, name, rank) for name in names for rank in SHARES]
     queue = queue_of(*waiting)

@@ -32,7 +32,7 @@ async def why(url: str, by: PublicFetcher | None = None) -> str:
         *("not an address", ""),
     ],
 )
-def test_an_address_that_is_not_of_the_public_internet_is_not_connected_to(address: str) -> None:
+def test_non_public_addresses_are_refused(address: str) -> None:
     assert not is_public(address)
     for public in ("93.184.216.34", "2606:2800:220:1::1", "::ffff:93.184.216.34"):
         assert is_public(public)
@@ -41,9 +41,7 @@ def test_an_address_that_is_not_of_the_public_internet_is_not_connected_to(addre
 @pytest.mark.parametrize(
     ("path", "colour", "times"), [("/moved", "green", 1), ("/busy", "gold", 3)], ids=["redirect", "busy"]
 )
-async def test_a_redirect_is_followed_and_a_busy_host_asked_again_when_it_says_so(
-    host: Host, path: str, colour: str, times: int
-) -> None:
+async def test_redirects_and_retry_after_are_followed(host: Host, path: str, colour: str, times: int) -> None:
     assert await fetcher().fetch(host.url + path) == picture(colour)
     assert host.requests[path] == times
 
@@ -51,11 +49,11 @@ async def test_a_redirect_is_followed_and_a_busy_host_asked_again_when_it_says_s
 @pytest.mark.parametrize(
     "url", [METADATA, "http://[::1]:1/", "http://2130706433/", "http://0/", "http://localhost/"]
 )
-async def test_a_private_host_is_refused_however_it_is_written(url: str) -> None:
+async def test_private_hosts_are_refused_in_any_notation(url: str) -> None:
     assert await why(url, PublicFetcher()) == "The host is not on the public internet."
 
 
-async def test_a_name_with_one_private_address_among_public_ones_is_refused_and_an_unknown_one_too() -> None:
+async def test_unknown_names_and_names_with_a_private_address_are_refused() -> None:
     async def resolve(name: str, port: int) -> Sequence[str]:
         if name == "unknown.example":
             raise OSError("no such name")
@@ -66,7 +64,7 @@ async def test_a_name_with_one_private_address_among_public_ones_is_refused_and_
     assert "leads nowhere" in await why("http://unknown.example/", patient)
 
 
-async def test_the_address_that_was_checked_is_the_one_that_is_connected_to(host: Host) -> None:
+async def test_connection_uses_the_checked_address(host: Host) -> None:
     """A name that is asked for twice could lead elsewhere the second time (DNS rebinding)."""
     hosts = []
 
@@ -88,7 +86,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_connected_to(host
         ("http://127.0.0.1:1/a.jpg", "cannot be reached"),
     ],
 )
-async def test_what_cannot_be_fetched_is_refused_with_a_sentence(url: str, words: str) -> None:
+async def test_invalid_urls_are_refused_with_a_sentence(url: str, words: str) -> None:
     assert words in await why(url)
 
 
@@ -106,7 +104,7 @@ async def test_what_cannot_be_fetched_is_refused_with_a_sentence(url: str, words
         ("/silent", "longer than 0.2 s", {"seconds": 0.2}),
     ],
 )
-async def test_a_host_that_misbehaves_is_given_up_with_a_sentence(
+async def test_misbehaving_hosts_are_refused_with_a_sentence(
     host: Host, path: str, words: str, limits: dict[str, float]
 ) -> None:
     assert words in await why(host.url + path, fetcher(**limits))

@@ -75,7 +75,7 @@ async def room(capacity: float, max_waiting: int = 100) -> AsyncIterator[Room]:
         group.cancel_scope.cancel()
 
 
-async def test_those_who_wait_are_let_in_by_their_deadlines_and_equals_by_their_arrival() -> None:
+async def test_waiting_calls_enter_by_deadline_then_arrival() -> None:
     async with room(1) as it:
         await it.visit()
         late, soon, also_soon, soonest = [await it.visit(at) for at in (9_000, 5_000, 5_000, 1_000)]
@@ -84,7 +84,7 @@ async def test_those_who_wait_are_let_in_by_their_deadlines_and_equals_by_their_
         assert it.entered[1:] == [soonest, soon, also_soon, late]
 
 
-async def test_a_scope_that_sends_little_waits_for_those_inside_and_not_for_those_who_wait() -> None:
+async def test_small_scope_waits_only_for_running_calls() -> None:
     async with room(2) as it:
         with scoped("noisy"):
             noisy = [await it.visit(1_000 + nth) for nth in range(9)]
@@ -98,7 +98,7 @@ async def test_a_scope_that_sends_little_waits_for_those_inside_and_not_for_thos
         assert it.entered[4] is quiet[0]
 
 
-async def test_a_full_queue_refuses_the_scope_that_waits_with_most() -> None:
+async def test_full_queue_refuses_the_scope_with_most_waiting_calls() -> None:
     async with room(1, max_waiting=3) as it:
         with scoped("noisy"):
             noisy = [await it.visit(1_000 + nth) for nth in range(4)]
@@ -108,7 +108,7 @@ async def test_a_full_queue_refuses_the_scope_that_waits_with_most() -> None:
         assert quiet.error is None
 
 
-async def test_one_that_is_too_heavy_for_the_gate_runs_alone_and_no_other_overtakes_it() -> None:
+async def test_call_above_the_capacity_runs_alone_in_its_turn() -> None:
     async with room(4) as it:
         light = await it.visit(weight=1)
         giant = await it.visit(weight=100)
@@ -134,7 +134,7 @@ async def test_a_full_queue_refuses_the_latest_deadline() -> None:
         assert it.gate.waiting == 2
 
 
-async def test_a_gate_may_become_wider_and_narrower() -> None:
+async def test_gate_capacity_can_change() -> None:
     async with room(1) as it:
         visitors = [await it.visit() for _ in range(4)]
         it.gate.capacity = 3
@@ -148,7 +148,7 @@ async def test_a_gate_may_become_wider_and_narrower() -> None:
         assert visitors[3].inside
 
 
-async def test_those_whose_time_is_over_do_not_fill_the_queue() -> None:
+async def test_expired_calls_leave_the_queue() -> None:
     async with room(1, max_waiting=1) as it:
         await it.visit()
         expired = await it.visit(1_000)
@@ -159,7 +159,7 @@ async def test_those_whose_time_is_over_do_not_fill_the_queue() -> None:
         assert it.gate.waiting == 1
 
 
-async def test_who_could_not_finish_any_more_is_not_let_in() -> None:
+async def test_call_that_cannot_finish_in_time_is_refused() -> None:
     async with room(1) as it:
         first = await it.visit()
         short, patient = await it.visit(600), await it.visit(2_000)
@@ -178,7 +178,7 @@ async def test_waiting_ends_at_the_deadline() -> None:
         assert (gate.in_use, gate.waiting) == (1, 0)
 
 
-async def test_one_that_is_cancelled_in_the_moment_it_is_let_in_gives_its_place_back() -> None:
+async def test_call_cancelled_on_entry_frees_its_place() -> None:
     async with room(1) as it:
         first, second, third = [await it.visit() for _ in range(3)]
         first.go.set()
@@ -192,7 +192,7 @@ async def test_one_that_is_cancelled_in_the_moment_it_is_let_in_gives_its_place_
         assert (it.gate.in_use, it.gate.inside, it.gate.waiting) == (0, 0, 0)
 
 
-async def test_a_place_that_is_held_too_long_is_given_to_the_next_once() -> None:
+async def test_overdue_place_is_given_to_the_next_call_once() -> None:
     gate, hung = Gate("the card", 1, 5), anyio.Event()
 
     async def hang() -> None:
@@ -226,7 +226,7 @@ STEPS = st.lists(
 
 @settings(max_examples=60)
 @given(steps=STEPS, capacity=st.floats(0.5, 8), max_waiting=st.integers(0, 5))
-async def test_whatever_comes_and_goes_no_weight_leaks(
+async def test_random_visits_leak_no_weight(
     steps: list[tuple[str, float, float | None]], capacity: float, max_waiting: int
 ) -> None:
     async with room(capacity, max_waiting) as it:

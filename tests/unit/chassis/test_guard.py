@@ -76,7 +76,7 @@ async def test_open_breaker_blocks_calls() -> None:
         (0.002, 0, 0.05, False),
     ],
 )
-async def test_a_call_that_had_three_times_the_usual_time_hangs(
+async def test_call_of_three_times_the_usual_time_counts_as_hanging(
     usual_s: float, weight_ms: float, seconds: float, hung: bool
 ) -> None:
     post = Post(GradientLimit(10, clock=lambda: 0.0))
@@ -104,7 +104,7 @@ async def test_cancelled_calls_do_not_count_unless_their_deadline_passed(seconds
     assert (post.gate.capacity < 10, post.gate.inside) == (is_late, 0)
 
 
-async def test_waiting_for_a_place_is_not_the_dependencys_time() -> None:
+async def test_waiting_for_a_place_is_not_dependency_time() -> None:
     post = Post()
     switch = Switch()
     async with anyio.create_task_group() as group:
@@ -117,7 +117,7 @@ async def test_waiting_for_a_place_is_not_the_dependencys_time() -> None:
     assert [event.worked_s for event in post.events] == [5, 5, 0]
 
 
-async def test_errors_of_the_gates_say_nothing_of_the_dependency() -> None:
+async def test_gate_errors_do_not_count_against_the_dependency() -> None:
     post = Post()
     switch = Switch()
     async with anyio.create_task_group() as group:
@@ -138,7 +138,7 @@ async def test_errors_of_the_gates_say_nothing_of_the_dependency() -> None:
         switch.go.set()
 
 
-async def test_work_on_a_shared_card_waits_for_its_milliseconds() -> None:
+async def test_work_on_a_shared_gpu_waits_for_its_budget() -> None:
     card = Gate("card 0", 100, 10)
     post, other = Post(card=card), Switch()
     async with entered(card, post.after(), 80), anyio.create_task_group() as group:
@@ -153,7 +153,7 @@ async def test_work_on_a_shared_card_waits_for_its_milliseconds() -> None:
     assert card.in_use == 0
 
 
-async def test_a_dependency_that_hangs_does_not_keep_the_others_off_their_card() -> None:
+async def test_hanging_dependency_does_not_block_others_on_its_gpu() -> None:
     card, hangs = Gate("card 0", 100, 10), Switch()
     post, other = Post(card=card), Post(card=card)
     await post.call(post.work(0.001))
@@ -168,7 +168,7 @@ async def test_a_dependency_that_hangs_does_not_keep_the_others_off_their_card()
     assert card.in_use == 0
 
 
-async def test_a_first_call_that_was_long_for_a_cold_start_is_soon_not_the_usual() -> None:
+async def test_slow_first_call_does_not_set_the_usual_time() -> None:
     post = Post()
     await post.call(post.work(5.0))
     for _ in range(19):
@@ -176,7 +176,7 @@ async def test_a_first_call_that_was_long_for_a_cold_start_is_soon_not_the_usual
     assert post.guard._usual_s < 0.4
 
 
-async def test_those_who_wait_are_told_when_the_dependency_is_found_to_be_away() -> None:
+async def test_waiting_calls_fail_when_the_breaker_opens() -> None:
     post = Post()
     await post.failing(DependencyUnavailable(), times=FAILURES_TO_OPEN - 1)
     away, refused = anyio.Event(), []
@@ -203,7 +203,7 @@ async def test_those_who_wait_are_told_when_the_dependency_is_found_to_be_away()
     assert [event.outcome for event in post.events].count(Outcome.OPEN) == 3
 
 
-async def test_a_dependency_that_was_away_for_a_moment_is_asked_again() -> None:
+async def test_briefly_unavailable_dependency_is_retried() -> None:
     post = Post(retries=NoPause(0.1, 5))
     attempts: list[int] = []
 
@@ -217,7 +217,7 @@ async def test_a_dependency_that_was_away_for_a_moment_is_asked_again() -> None:
     assert (post.events[-1].attempts, post.outcome) == (2, Outcome.DONE)
 
 
-async def test_nothing_is_repeated_that_would_not_end_in_time() -> None:
+async def test_retries_are_skipped_without_enough_time() -> None:
     post = Post(retries=NoPause(1.0, 100))
     await post.call(post.work(1.0))
     with pytest.raises(DependencyUnavailable):
@@ -225,7 +225,7 @@ async def test_nothing_is_repeated_that_would_not_end_in_time() -> None:
     assert post.events[-1].attempts == 1
 
 
-async def test_who_cannot_be_repeated_for_want_of_a_place_has_still_seen_a_failure() -> None:
+async def test_failure_counts_if_no_place_is_free_for_the_retry() -> None:
     post = Post(retries=NoPause(1.0, 100))
     post.gate.capacity, post.gate.max_waiting = 1, 0
     switch = Switch()
@@ -244,7 +244,7 @@ async def test_who_cannot_be_repeated_for_want_of_a_place_has_still_seen_a_failu
         switch.go.set()
 
 
-async def test_a_probe_is_never_repeated_and_a_cancelled_one_lets_the_next_caller_probe() -> None:
+async def test_probes_are_not_retried_and_can_be_cancelled() -> None:
     post = Post(retries=NoPause(1.0, 100))
     await post.opened()
     post.now += 1
@@ -259,7 +259,7 @@ async def test_a_probe_is_never_repeated_and_a_cancelled_one_lets_the_next_calle
     assert state(post) is CLOSED
 
 
-async def test_calls_that_hang_do_not_keep_the_probe_out() -> None:
+async def test_hanging_calls_do_not_block_the_probe() -> None:
     post = Post(GradientLimit(2))
     switch = Switch()
     async with anyio.create_task_group() as group:
@@ -277,7 +277,7 @@ async def test_calls_that_hang_do_not_keep_the_probe_out() -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_whatever_happens_every_place_is_given_back(seed: int) -> None:
+async def test_every_place_is_released(seed: int) -> None:
     rng = random.Random(seed)
     card = Gate("card 0", 50, 3)
     post = Post(GradientLimit(3), card, NoPause(0.5, 5))

@@ -59,7 +59,7 @@ async def test_ready_shows_notes_of_checks_and_no_other_results() -> None:
 
 
 @pytest.mark.parametrize(("check", "outcome"), [(down, "dependency_unavailable"), (broken, "internal")])
-async def test_not_ready_names_what_failed_and_nothing_of_the_inside(check: Check, outcome: str) -> None:
+async def test_not_ready_reply_names_failed_checks_without_details(check: Check, outcome: str) -> None:
     async with live(app_with({"index": check, "engine": talkative})) as client:
         ready, alive = await client.get("/health/ready"), await client.get("/health/live")
         heads = [await client.head(path) for path in ("/health/ready", "/health/live")]
@@ -69,7 +69,7 @@ async def test_not_ready_names_what_failed_and_nothing_of_the_inside(check: Chec
     assert alive.json()["status"] == "ok"
 
 
-async def test_a_service_is_ready_only_while_its_engine_really_works() -> None:
+async def test_service_is_ready_only_while_its_engine_works() -> None:
     failing: list[Exception] = []
     closed: list[str] = []
 
@@ -117,7 +117,7 @@ async def looks(anyio_backend: object) -> Looks:
     return Looks()
 
 
-async def test_who_hammers_is_told_the_latest_and_never_an_old_one(looks: Looks) -> None:
+async def test_frequent_checks_get_fresh_results(looks: Looks) -> None:
     shared = SingleFlight[int](at_once=3, every_s=1.0, clock=looks.clock)
     begun_at = []
     for hundredth in range(500):
@@ -130,7 +130,7 @@ async def test_who_hammers_is_told_the_latest_and_never_an_old_one(looks: Looks)
     assert len(begun_at) == 4 + 4  # the first, three at once, and one each second that went by
 
 
-async def test_who_asks_while_a_look_is_under_way_shares_it_also_when_the_one_who_began_leaves(
+async def test_concurrent_checks_share_one_run_even_if_its_caller_leaves(
     looks: Looks,
 ) -> None:
     looks.through = anyio.Event()
@@ -151,7 +151,7 @@ async def test_who_asks_while_a_look_is_under_way_shares_it_also_when_the_one_wh
     assert results == [1] * 50
 
 
-async def test_what_a_look_raises_everybody_hears_and_the_next_one_is_new(looks: Looks) -> None:
+async def test_check_errors_reach_all_callers_and_are_not_cached(looks: Looks) -> None:
     async def fails() -> int:
         raise ZeroDivisionError
 
@@ -163,7 +163,7 @@ async def test_what_a_look_raises_everybody_hears_and_the_next_one_is_new(looks:
     assert await shared.get(looks.look) == 1
 
 
-async def test_who_hammers_readiness_and_metrics_makes_no_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_frequent_readiness_and_metrics_requests_add_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     metrics, tried, written = Metrics("probe"), list[int](), list[int]()
     exposition = metrics.exposition
 
@@ -254,11 +254,11 @@ async def test_reading_writing_and_probes_need_their_tokens() -> None:
         ("", False),
     ],
 )
-def test_a_service_goes_by_its_own_names_and_those_it_was_told(host: str, known: bool) -> None:
+def test_service_answers_to_its_own_and_configured_host_names(host: str, known: bool) -> None:
     assert Access(hosts=frozenset({"search.internal"})).answers_to(host, "text_search") is known
 
 
-async def test_without_tokens_a_service_is_open_and_says_so_where_others_can_reach_it() -> None:
+async def test_service_without_tokens_is_open_and_warns_on_a_network() -> None:
     async with service("", "") as client:
         assert (await client.put("/v1/things/one")).status_code == 200
         assert (await client.get("/health/ready")).json()["checks"] == {"engine": "ok"}
@@ -269,7 +269,7 @@ async def test_without_tokens_a_service_is_open_and_says_so_where_others_can_rea
 @pytest.mark.parametrize(
     ("read", "write"), [(READ, READ), (READ, ""), ("short", WRITE), (READ, "two words of it now")]
 )
-def test_tokens_that_protect_nothing_are_refused_without_being_shown(read: str, write: str) -> None:
+def test_ineffective_tokens_are_refused_and_not_shown(read: str, write: str) -> None:
     with pytest.raises(WrongSettings) as refused:
         ServiceAccess(token=SecretStr(read), write_token=SecretStr(write)).open()
     assert read not in str(refused.value)

@@ -47,7 +47,7 @@ def outcome(data: bytes, limits: ImageLimits | None = None) -> str:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_photos_of_phones_keep_their_colors_and_are_scaled(kind: str) -> None:
+def test_phone_photos_keep_their_colors_and_are_scaled(kind: str) -> None:
     data = pictures.encoded(pictures.scene(512, 256), kind, quality=90)
     pixels = decode_rgb(data, max_side=128)
     assert pixels.shape == (64, 128, 3)
@@ -70,7 +70,7 @@ def test_the_exif_beside_a_turned_heic_does_not_turn_it_again() -> None:
     assert pixels[20, 32, 0] > 190 < pixels[76, 32, 2]
 
 
-def test_ten_bits_come_out_as_eight() -> None:
+def test_ten_bit_photos_become_eight_bit() -> None:
     ramp = np.tile(np.linspace(0, 65535, 96).astype(np.uint16), (64, 1))
     picture = pillow_heif.from_bytes("RGB;16", (96, 64), np.repeat(ramp[..., None], 3, axis=2).tobytes())
     buffer = io.BytesIO()
@@ -81,7 +81,7 @@ def test_ten_bits_come_out_as_eight() -> None:
 
 
 @pytest.mark.parametrize("brand", [b"msf1", b"hevc", b"avis"])
-def test_sequences_and_films_are_refused_without_a_process(
+def test_image_sequences_and_videos_are_refused_without_a_process(
     brand: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -111,7 +111,7 @@ def test_a_decoder_that_crashes_or_never_ends_does_not_stop_the_process(
     assert outcome(pictures.encoded(pictures.scene(), "HEIF")) == "CorruptImage"
 
 
-def test_without_its_package_heic_is_refused_in_words(
+def test_heic_without_its_package_is_refused_with_a_message(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "pillow_heif.py").write_text("raise ImportError\n")
@@ -122,7 +122,7 @@ def test_without_its_package_heic_is_refused_in_words(
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_flipped_bytes_never_escape_as_another_error(kind: str) -> None:
+def test_flipped_bytes_raise_only_declared_errors(kind: str) -> None:
     chance = random.Random(11)
     whole = pictures.noise(kind)
     for _ in range(3):

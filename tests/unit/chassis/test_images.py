@@ -55,7 +55,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], type[LoreglassError]]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_bombs_slivers_and_files_of_other_types_are_refused_by_their_headers(what: str) -> None:
+def test_oversized_narrow_and_foreign_files_are_refused_by_header(what: str) -> None:
     make, refusal = REFUSED[what]
     data = make()
 
@@ -69,7 +69,7 @@ def test_bombs_slivers_and_files_of_other_types_are_refused_by_their_headers(wha
 
 
 @pytest.mark.parametrize("name", [b"zTXt", b"iCCP"])
-def test_a_chunk_that_unpacks_to_64_megabytes_does_not(name: bytes) -> None:
+def test_compressed_text_chunk_is_not_unpacked(name: bytes) -> None:
     bomb = pictures.text_bomb(name)
 
     def refuse_or_read() -> None:
@@ -96,7 +96,7 @@ def test_a_truncated_file_is_an_error_or_a_picture_at_every_length(kind: str) ->
 
 @settings(max_examples=60)
 @given(data=st.data(), kind=st.sampled_from(["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"]))
-def test_flipped_bytes_never_escape_as_another_error(data: st.DataObject, kind: str) -> None:
+def test_flipped_bytes_raise_only_declared_errors(data: st.DataObject, kind: str) -> None:
     damaged = bytearray(pictures.noise(kind))
     for _ in range(data.draw(st.integers(1, 12))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
@@ -119,7 +119,7 @@ def test_flipped_bytes_never_escape_as_another_error(data: st.DataObject, kind: 
     ],
     ids=["CMYK JPEG", "GIF", "LZW TIFF", "palette PNG", "progressive JPEG"],
 )
-def test_odd_but_honest_pictures_keep_their_colors(
+def test_unusual_valid_pictures_keep_their_colors(
     picture: Image.Image, kind: str, options: dict[str, object]
 ) -> None:
     pixels = decode_rgb(pictures.encoded(picture, kind, **options))
@@ -128,7 +128,7 @@ def test_odd_but_honest_pictures_keep_their_colors(
     assert close_to(pixels[32, 76], BLUE)
 
 
-def test_sixteen_bit_colors_are_read_and_what_is_transparent_is_white() -> None:
+def test_sixteen_bit_colors_are_read_and_transparency_becomes_white() -> None:
     rows = b"".join(b"\x00" + b"\xdc\x00\x00\x00\x00\x00" * 64 for _ in range(32))
     deep = pictures.png(64, 32, pictures.png_chunk(b"IDAT", zlib.compress(rows)), depth=16, color=2)
     assert close_to(decode_rgb(deep)[16, 32], RED)
@@ -186,7 +186,7 @@ def test_orientation_is_applied_once(kind: str, orientation: int) -> None:
         assert quarters(pixels) == SEEN_AS[orientation]
 
 
-def test_nothing_that_was_written_beside_the_pixels_is_kept() -> None:
+def test_metadata_is_removed() -> None:
     original = pictures.located_jpeg()
     assert pictures.MARKER in original
     clean = clean_image(original, LIMITS, max_side=1600)
@@ -198,7 +198,7 @@ def test_nothing_that_was_written_beside_the_pixels_is_kept() -> None:
 
 
 @pytest.mark.parametrize("make", [pictures.looping_exif_jpeg, pictures.looping_tiff])
-def test_directories_that_loop_come_to_an_end(make: Callable[[], bytes]) -> None:
+def test_looping_directories_end(make: Callable[[], bytes]) -> None:
     try:
         clean = clean_image(make(), LIMITS, max_side=1600)
     except (CorruptImage, UnsupportedImage):
@@ -223,7 +223,7 @@ def test_a_large_deep_picture_is_decoded_in_bounded_memory() -> None:
     ],
     ids=["progressive", "at full size", "hardly scaled"],
 )
-def test_a_jpeg_beyond_the_pixels_of_others_is_read_where_its_decoder_scales_it(
+def test_large_jpeg_is_read_if_its_decoder_scales_it(
     options: dict[str, object], max_side: int | None
 ) -> None:
     picture = Image.new("RGB", (1_600, 1_200), RED)
@@ -234,7 +234,7 @@ def test_a_jpeg_beyond_the_pixels_of_others_is_read_where_its_decoder_scales_it(
     assert decode_rgb(pictures.encoded(pictures.scene(), "PNG"), limits, 1_000).shape == (64, 96, 3)
 
 
-def test_a_tiff_of_several_pages_is_named_and_one_with_a_thumbnail_is_read() -> None:
+def test_multi_page_tiff_is_refused_and_a_thumbnail_ignored() -> None:
     pages, thumbnail = io.BytesIO(), io.BytesIO()
     scene, small = pictures.scene(), pictures.scene().resize((24, 16))
     scene.save(pages, "TIFF", save_all=True, append_images=[scene])
@@ -247,7 +247,7 @@ def test_a_tiff_of_several_pages_is_named_and_one_with_a_thumbnail_is_read() -> 
 
 @pytest.mark.parametrize(("ink", "behind"), [(255, 0), (0, 255), (200, 0), (90, 255)])
 @pytest.mark.parametrize("mode", ["RGBA", "LA"])
-def test_print_on_transparency_stands_out(mode: str, ink: int, behind: int) -> None:
+def test_transparent_background_contrasts_with_text(mode: str, ink: int, behind: int) -> None:
     print_alone = Image.new("LA", (96, 64), (ink, 0))
     print_alone.paste((ink, 255), (20, 20, 60, 30))
     pixels = decode_rgb(pictures.encoded(print_alone.convert(mode), "PNG"))

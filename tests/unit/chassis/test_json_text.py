@@ -65,7 +65,7 @@ def test_escapes_are_counted_too() -> None:
         [[[[]]]],
     ],
 )
-def test_marks_in_strings_do_not_count_wherever_pieces_end(value: Any, size: int) -> None:
+def test_brackets_in_strings_do_not_count_at_any_chunk_boundary(value: Any, size: int) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
         exact = JsonLimits(None, max_items=_items(value), max_depth=_depth(value))
         count(text.encode(), exact, size)
@@ -97,13 +97,13 @@ def _depth(value: Any) -> int:
 @pytest.mark.parametrize(
     "text", ['{"a": 1, "a": 2}', "[NaN]", "[-Infinity]", "9" * 6_000, '{"a"', "", "\x00", "[" * 5_000]
 )
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_invalid_json_is_refused(text: str) -> None:
     for given in (text, text.encode()):
         with pytest.raises(MalformedRequest):
             read_json(given)
 
 
-def test_only_utf8_is_read() -> None:
+def test_encodings_except_utf8_are_refused() -> None:
     assert read_json(b"\xef\xbb\xbf[1]") == [1]
     for encoding in ("utf-16", "utf-16-le", "utf-32"):
         with pytest.raises(MalformedRequest):  # U+2C22 has the bytes of a quote and a comma

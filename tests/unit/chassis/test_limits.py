@@ -94,7 +94,7 @@ LEARNT = st.lists(st.tuples(SECONDS, IN_FLIGHT) | st.none(), max_size=60)
 
 
 @given(LEARNT, st.floats(1, 64))
-def test_the_limit_stays_between_floor_and_ceiling_whatever_it_learns(
+def test_limit_stays_between_floor_and_ceiling(
     learnt: list[tuple[float, int] | None], initial: float
 ) -> None:
     now = 0.0
@@ -109,7 +109,7 @@ def test_the_limit_stays_between_floor_and_ceiling_whatever_it_learns(
 
 
 @given(st.lists(st.tuples(st.floats(0.001, 10), st.integers(1, 100)), min_size=1, max_size=40))
-def test_a_limit_that_is_hardly_used_does_not_grow(learnt: list[tuple[float, int]]) -> None:
+def test_unused_limit_does_not_grow(learnt: list[tuple[float, int]]) -> None:
     limit = GradientLimit(40, clock=lambda: 0.0)
     for seconds, in_flight in learnt:
         before = limit.value
@@ -118,14 +118,14 @@ def test_a_limit_that_is_hardly_used_does_not_grow(learnt: list[tuple[float, int
             assert limit.value <= before
 
 
-def test_steady_times_under_pressure_let_it_grow_to_its_ceiling() -> None:
+def test_limit_grows_to_its_ceiling_at_steady_latency() -> None:
     limit = GradientLimit(2, clock=lambda: 0.0)
     for _ in range(400):
         limit.observe(0.05, int(limit.value))
     assert limit.value == 64
 
 
-def test_calls_that_are_refused_together_lower_it_once() -> None:
+def test_simultaneous_refusals_lower_the_limit_once() -> None:
     now = 0.0
     limit = GradientLimit(10, clock=lambda: now)
     limit.observe(0.2, 1)
@@ -137,7 +137,7 @@ def test_calls_that_are_refused_together_lower_it_once() -> None:
     assert limit.value == pytest.approx(4.9)
 
 
-def test_without_a_call_that_was_nearly_alone_it_makes_room_to_measure_one_again() -> None:
+def test_limit_drops_to_measure_idle_latency_again() -> None:
     now = 0.0
     limit = GradientLimit(16, clock=lambda: now)
     limit.observe(0.1, 1)
@@ -153,9 +153,7 @@ def test_without_a_call_that_was_nearly_alone_it_makes_room_to_measure_one_again
 
 @pytest.mark.parametrize(("load", "initial"), [(0.5, 4.0), (1.5, 4.0), (5.0, 4.0), (3.0, 64.0)])
 @pytest.mark.parametrize("workers", [1, 4])
-def test_under_any_load_nearly_all_is_done_and_the_limit_rests_near_the_workers(
-    workers: int, load: float, initial: float
-) -> None:
+def test_limit_settles_near_the_workers_at_any_load(workers: int, load: float, initial: float) -> None:
     sim = Simulation(workers, load, initial).run(60)
     assert sim.throughput(20, 60) >= min(1.0, load) * 0.85
     if load > 1:
@@ -163,7 +161,7 @@ def test_under_any_load_nearly_all_is_done_and_the_limit_rests_near_the_workers(
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_a_slower_server_becomes_the_usual_and_afterwards_it_is_as_before(workers: int) -> None:
+def test_limit_adapts_to_a_slower_server_and_recovers(workers: int) -> None:
     sim = Simulation(workers, 2.0, slowness=lambda at: 5.0 if 30 <= at < 90 else 1.0).run(140)
     assert workers <= sim.median_limit(60, 90) <= 3 * workers + 2
     assert sim.throughput(60, 90) > 0.9 / 5

@@ -64,7 +64,7 @@ def fail() -> None:
         raise ExceptionGroup(SECRET, [KeyError(SECRET)]) from error
 
 
-def test_our_lines_and_those_of_libraries_have_one_form(configured: Configure) -> None:
+def test_own_and_library_log_lines_have_one_format(configured: Configure) -> None:
     written = configured("info")
     TRACE_ID.set(TRACE)
     structlog.get_logger().info("ours", number=1)
@@ -90,7 +90,7 @@ def test_our_lines_and_those_of_libraries_have_one_form(configured: Configure) -
     ],
     ids=["outside of a request", "in a request", "by a library", "at level debug"],
 )
-def test_a_fault_is_logged_by_classes_and_frames_if_its_text_may_quote_a_question(
+def test_error_log_omits_texts_that_may_quote_a_question(
     configured: Configure, level: str, trace: str | None, logger: Any, is_whole: bool
 ) -> None:
     written = configured(level)
@@ -102,11 +102,11 @@ def test_a_fault_is_logged_by_classes_and_frames_if_its_text_may_quote_a_questio
     (line,) = lines(written)
     assert line.get("trace_id") == trace
     assert (SECRET in written.getvalue()) is is_whole
-    for part in ("ValueError", "ExceptionGroup", "KeyError", "in fail", "in test_a_fault"):
+    for part in ("ValueError", "ExceptionGroup", "KeyError", "in fail", "in test_error_log"):
         assert part in line["exception"]
 
 
-def test_an_exception_that_is_its_own_context_ends(configured: Configure) -> None:
+def test_self_referencing_exception_context_ends(configured: Configure) -> None:
     written = configured("info")
     TRACE_ID.set(TRACE)
     error, other = ValueError(SECRET), KeyError(SECRET)
@@ -119,13 +119,13 @@ def test_an_exception_that_is_its_own_context_ends(configured: Configure) -> Non
 CLASSES = LoreglassError.__subclasses__()
 
 
-def test_every_kind_has_one_class() -> None:
+def test_every_error_kind_has_one_class() -> None:
     assert [error.kind for error in CLASSES] == list(dict.fromkeys(error.kind for error in CLASSES))
     assert {error.kind for error in CLASSES} == set(ErrorKind)
 
 
 @pytest.mark.parametrize("error_class", CLASSES, ids=lambda error: error.kind.value)
-def test_an_error_survives_the_wire_as_the_same_class(error_class: type[LoreglassError]) -> None:
+def test_error_class_is_kept_over_http(error_class: type[LoreglassError]) -> None:
     sent = Problem.model_validate_json(problem_of(error_class("What happened."), "0" * 32).model_dump_json())
     caught = error_from_problem(sent)
     assert type(caught) is error_class
@@ -141,9 +141,7 @@ def test_a_problem_of_a_newer_service_becomes_an_unavailable_dependency() -> Non
 
 
 @pytest.mark.parametrize(("seconds", "header"), [(0.2, "1"), (1, "1"), (2.5, "3")])
-def test_retry_after_is_whole_seconds_and_a_detail_with_a_lone_surrogate_can_be_sent(
-    seconds: float, header: str
-) -> None:
+def test_retry_after_is_whole_seconds_and_surrogates_are_replaced(seconds: float, header: str) -> None:
     reply = problem_response(Overloaded("bad name: \ud800", retry_after_s=seconds), None)
     assert reply.headers["retry-after"] == header
     assert Problem.model_validate_json(bytes(reply.body)).detail.startswith("bad name: ")

@@ -59,9 +59,7 @@ async def service() -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "text/plain", "application/openmetrics-text;q=0", "\xff;;,=,"])
-async def test_who_does_not_ask_for_openmetrics_gets_the_plain_format(
-    service: httpx.AsyncClient, accept: str
-) -> None:
+async def test_plain_format_is_the_default(service: httpx.AsyncClient, accept: str) -> None:
     await service.get("/work")
     reply = await service.get("/metrics", headers=[(b"Accept", accept.encode("latin-1"))])
     assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -71,12 +69,12 @@ async def test_who_does_not_ask_for_openmetrics_gets_the_plain_format(
 
 
 @pytest.mark.parametrize("accept", ["application/openmetrics-text; version=99;\r\nx", OPENMETRICS.upper()])
-def test_the_media_type_is_ours_whatever_the_caller_writes(accept: str) -> None:
+def test_media_type_does_not_depend_on_the_accept_header(accept: str) -> None:
     _, media_type = Metrics("probe").exposition(accept)
     assert media_type == "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 
-async def test_openmetrics_has_the_trace_of_a_request_beside_its_time(service: httpx.AsyncClient) -> None:
+async def test_openmetrics_has_trace_exemplars(service: httpx.AsyncClient) -> None:
     await service.get("/work", headers={headers.TRACE: TRACE})
     reply = await service.get("/metrics", headers={"Accept": OPENMETRICS})
     assert reply.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
@@ -86,7 +84,7 @@ async def test_openmetrics_has_the_trace_of_a_request_beside_its_time(service: h
     assert [exemplar.labels for exemplar in of_work] == [{"trace_id": TRACE}]
 
 
-async def test_a_service_says_what_it_is_what_its_process_needs_and_which_requests_ran_out_of_time(
+async def test_metrics_have_build_process_and_missed_deadlines(
     service: httpx.AsyncClient,
 ) -> None:
     await service.get("/hang", headers={headers.DEADLINE: "30"})
@@ -101,7 +99,7 @@ async def test_a_service_says_what_it_is_what_its_process_needs_and_which_reques
     assert value(text, "loreglass_requests_in_flight", service="probe") == 1
 
 
-def test_a_method_that_nobody_knows_makes_no_series_of_its_own() -> None:
+def test_unknown_methods_share_one_series() -> None:
     metrics = Metrics("probe")
     for method in ("BREW", "WHEN", "GET"):
         metrics.begin()
@@ -112,7 +110,7 @@ def test_a_method_that_nobody_knows_makes_no_series_of_its_own() -> None:
     assert "BREW" not in text
 
 
-async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
+async def test_engine_queue_size_and_age_are_measured() -> None:
     metrics, now, hold, begun = Metrics("probe"), [100.0], Event(), Event()
     pool = EnginePool(None, PoolSize(workers=1, queue=2), "probe", metrics.refused(), lambda: now[0])
     metrics.watch_pool(pool, lambda: pool.running)

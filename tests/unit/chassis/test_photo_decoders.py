@@ -60,12 +60,12 @@ def children() -> list[int]:
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "HEIF"])
-async def test_a_process_gives_the_same_as_decoding_here(kind: str, ours: Ours) -> None:
+async def test_decoder_process_equals_decoding_in_process(kind: str, ours: Ours) -> None:
     data = pictures.encoded(pictures.scene(), kind)
     assert await ours.clean(data) == clean_image(data, ImageLimits(), 1_600)
 
 
-async def test_one_process_does_one_photo_after_the_other(ours: Ours) -> None:
+async def test_one_process_decodes_photos_in_turn(ours: Ours) -> None:
     before = set(children())
     await ours.clean(PHOTO)
     first = set(children()) - before
@@ -79,7 +79,7 @@ async def test_one_process_does_one_photo_after_the_other(ours: Ours) -> None:
     assert not first & set(children())
 
 
-async def test_who_leaves_frees_the_slot_at_once(ours: Ours) -> None:
+async def test_cancelled_call_frees_its_slot_at_once(ours: Ours) -> None:
     await ours.clean(PHOTO)
     async with anyio.create_task_group() as group:
         group.start_soon(ours.clean, SLOW)
@@ -89,7 +89,7 @@ async def test_who_leaves_frees_the_slot_at_once(ours: Ours) -> None:
     assert (await ours.clean(PHOTO)).width == 96
 
 
-async def test_a_photo_gets_no_more_time_than_its_caller_has(ours: Ours) -> None:
+async def test_decoding_stops_at_the_callers_deadline(ours: Ours) -> None:
     await ours.clean(PHOTO)
     with pytest.raises(DeadlineExceeded, match="before the photo was decoded"):
         await ours.clean(SLOW, ms=50)
@@ -97,7 +97,7 @@ async def test_a_photo_gets_no_more_time_than_its_caller_has(ours: Ours) -> None
     assert (await ours.clean(PHOTO)).width == 96
 
 
-def test_what_takes_too_much_of_the_processor_is_ended(tmp_path: Path) -> None:
+def test_decoding_over_the_cpu_limit_is_killed(tmp_path: Path) -> None:
     """In a process of a smaller bound, so that the test need not last as long as the real one allows."""
     program = tmp_path / "hasty.py"
     program.write_text(
@@ -114,7 +114,7 @@ def _job(data: bytes) -> bytes:
     return pool._job(photos.arguments_of(ImageLimits(), 1_600, 92), data) + data
 
 
-async def test_a_process_that_is_killed_while_it_decodes_is_one_corrupt_image(ours: Ours) -> None:
+async def test_killed_decoder_reports_one_corrupt_image(ours: Ours) -> None:
     before = set(children())
     await ours.clean(PHOTO)
     (process,) = set(children()) - before
@@ -131,7 +131,7 @@ async def test_a_process_that_is_killed_while_it_decodes_is_one_corrupt_image(ou
     assert (await ours.clean(PHOTO)).width == 96
 
 
-async def test_a_process_that_was_killed_while_idle_costs_nobody_a_photo(ours: Ours) -> None:
+async def test_decoder_killed_while_idle_is_replaced(ours: Ours) -> None:
     before = set(children())
     await ours.clean(PHOTO)
     for process in set(children()) - before:
@@ -141,13 +141,13 @@ async def test_a_process_that_was_killed_while_idle_costs_nobody_a_photo(ours: O
     assert ours.ended == [Ending.DIED]
 
 
-async def test_a_process_that_reads_nothing_is_ended(python: Python, ours: Ours) -> None:
+async def test_decoder_that_does_not_read_is_killed(python: Python, ours: Ours) -> None:
     python("exec sleep 30")
     with pytest.raises(DeadlineExceeded):
         await ours.clean(PHOTO + bytes(4 << 20), ms=50)
 
 
-async def test_a_process_gets_no_secrets_and_if_it_fails_by_itself_that_is_not_the_photo_s_fault(
+async def test_decoder_gets_no_secrets_and_its_crash_is_overload(
     monkeypatch: pytest.MonkeyPatch, python: Python, tmp_path: Path, ours: Ours
 ) -> None:
     monkeypatch.setenv("LOREGLASS_GATEWAY_STT_KEY", "hush")
@@ -160,7 +160,7 @@ async def test_a_process_gets_no_secrets_and_if_it_fails_by_itself_that_is_not_t
     assert "hush" not in (tmp_path / "environment").read_text()
 
 
-async def test_modules_are_found_while_a_library_has_put_its_own_folder_in_front(
+async def test_decoder_ignores_changed_import_paths(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours: Ours
 ) -> None:
     (tmp_path / "typing.py").write_text("raise ImportError('not the one that was meant')")
@@ -169,13 +169,13 @@ async def test_modules_are_found_while_a_library_has_put_its_own_folder_in_front
 
 
 @pytest.mark.parametrize("reply", [r"\0\0\377\377\377\377", r"\0\0\0\0\0\2xx", r"\377\0\0\0\0\0"])
-async def test_a_reply_is_as_hostile_as_what_was_decoded(reply: str, python: Python, ours: Ours) -> None:
+async def test_decoder_replies_are_untrusted(reply: str, python: Python, ours: Ours) -> None:
     python(f"printf '{reply}'; cat >/dev/null")
     with pytest.raises(CorruptImage):
         await ours.clean(PHOTO)
 
 
-async def test_readiness_tries_a_process(monkeypatch: pytest.MonkeyPatch, python: Python, ours: Ours) -> None:
+async def test_readiness_runs_a_decoder(monkeypatch: pytest.MonkeyPatch, python: Python, ours: Ours) -> None:
     await ours.decoders.check(Deadline.after_ms(60_000))
     ours.decoders.close()
     python("exit 1")
@@ -186,9 +186,7 @@ async def test_readiness_tries_a_process(monkeypatch: pytest.MonkeyPatch, python
         await ours.decoders.check(Deadline.after_ms(60_000))
 
 
-async def test_a_process_that_starts_slowly_is_waited_for_and_not_started_anew(
-    python: Python, tmp_path: Path, ours: Ours
-) -> None:
+async def test_slowly_starting_decoder_is_awaited(python: Python, tmp_path: Path, ours: Ours) -> None:
     """Or it would never be there on a starved machine; what it says late confuses nobody."""
     may_go = tmp_path / "go"
     python(f'until [ -e {may_go} ]; do sleep 0.05; done; exec {sys.executable} "$@"')
@@ -204,7 +202,7 @@ async def test_a_process_that_starts_slowly_is_waited_for_and_not_started_anew(
     assert (ours.ended, set(children()) - before) == ([], {process})
 
 
-async def test_a_process_that_never_starts_is_ended_at_last(
+async def test_decoder_that_never_starts_is_killed(
     monkeypatch: pytest.MonkeyPatch, python: Python, ours: Ours
 ) -> None:
     monkeypatch.setattr(pool, "_LONGEST_START_S", 0.0)
@@ -214,7 +212,7 @@ async def test_a_process_that_never_starts_is_ended_at_last(
     assert ours.ended == [Ending.CLOCK]
 
 
-async def test_readiness_notices_decoders_that_do_not_come_to_an_end() -> None:
+async def test_readiness_detects_hanging_decoders() -> None:
     decoders = Decoders(Program("chassis.decoding.photos", "photo", most_s=60.0), 1)
     async with anyio.create_task_group() as group:
         group.start_soon(
@@ -230,7 +228,7 @@ async def test_readiness_notices_decoders_that_do_not_come_to_an_end() -> None:
     decoders.close()
 
 
-def test_processes_end_with_what_started_them() -> None:
+def test_decoders_end_with_their_parent() -> None:
     """However it ends: their standard input is over then, and ours, which they would hold open."""
     line = (
         "import anyio, os, signal, sys\n"
@@ -252,7 +250,7 @@ def test_processes_end_with_what_started_them() -> None:
     os.close(process)
 
 
-def test_a_process_takes_from_itself_what_decoding_does_not_need() -> None:
+def test_decoder_limits_its_own_resources() -> None:
     """And ends before its caller where memory is short."""
     script = (
         "from resource import *\nfrom chassis.decoding import photos, program\n"
@@ -268,7 +266,7 @@ def test_a_process_takes_from_itself_what_decoding_does_not_need() -> None:
     assert done.stdout.endswith(repr((most, "1000\n")).encode())
 
 
-def test_what_libraries_print_goes_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
+def test_library_output_is_discarded(capfd: pytest.CaptureFixture[str]) -> None:
     data = bytearray(pictures.encoded(pictures.scene(), "TIFF", compression="tiff_adobe_deflate"))
     data[8:16] = bytes(8)  # of the pixels: libtiff says what zlib says
     with pytest.raises(NotDecoded):
@@ -278,7 +276,7 @@ def test_what_libraries_print_goes_nowhere(capfd: pytest.CaptureFixture[str]) ->
     assert (reply.status, capfd.readouterr()) == (Fault.CORRUPT, ("", ""))
 
 
-def test_what_pillow_would_decode_in_python_is_not_read() -> None:
+def test_formats_that_pillow_decodes_in_python_are_refused() -> None:
     """Seconds for megabytes of it, and nobody's camera writes it: BMP of run lengths."""
     header = struct.pack("<IiiHHIIiiII", 40, 64, 64, 1, 8, 1, 0, 0, 0, 2, 0)
     start = b"BM" + struct.pack("<IHHI", 0, 0, 0, 54 + 8)
@@ -287,7 +285,7 @@ def test_what_pillow_would_decode_in_python_is_not_read() -> None:
         clean_image(data, ImageLimits(), 64)
 
 
-def test_more_scans_than_any_camera_writes_are_refused_undecoded() -> None:
+def test_too_many_jpeg_scans_are_refused_undecoded() -> None:
     for scans in (photos.MOST_WHOLE_SCANS + 1, 700):
         with pytest.raises(UnsupportedImage, match="scans"):
             decode_rgb(many_scans(7_000, 7_048, scans))
@@ -296,7 +294,7 @@ def test_more_scans_than_any_camera_writes_are_refused_undecoded() -> None:
         decode_rgb(many_scans(64, 64, photos.MOST_SCANS + 1))
 
 
-def test_scans_are_counted_in_the_picture_and_not_in_its_thumbnail_or_behind_it() -> None:
+def test_scans_outside_the_main_picture_are_not_counted() -> None:
     other = many_scans(32, 32, 100)
     plain = many_scans(64, 64, 3, before=segment(0xE1, other)) + other
     assert photos.scans(plain) == 3
@@ -304,7 +302,7 @@ def test_scans_are_counted_in_the_picture_and_not_in_its_thumbnail_or_behind_it(
     assert photos.scans(b"\xff\xd8\xff\xff\xff" + other[3:]) == 100  # filled up, as T.81 allows
 
 
-async def test_a_program_that_waits_is_ended_by_the_clock(
+async def test_waiting_program_is_killed_at_the_time_limit(
     monkeypatch: pytest.MonkeyPatch, python: Python
 ) -> None:
     monkeypatch.setattr(images, "PROGRAM", replace(images.PROGRAM, most_s=0.05))

@@ -14,7 +14,7 @@ def cache(folder: Path) -> PictureCache:
 
 
 @pytest.mark.parametrize(("form", "suffix"), [("JPEG", ".jpg"), ("PNG", ".png"), ("WEBP", ".webp")])
-def test_a_picture_is_kept_as_it_is_under_its_hash(tmp_path: Path, form: str, suffix: str) -> None:
+def test_pictures_are_stored_unchanged_by_hash(tmp_path: Path, form: str, suffix: str) -> None:
     data = picture(form=form)
     path = cache(tmp_path).keep(data)
     assert path.read_bytes() == data
@@ -37,13 +37,13 @@ def test_a_picture_is_kept_as_it_is_under_its_hash(tmp_path: Path, form: str, su
         (b"\xff" * (30 * 2**20 + 1), "larger than 30 MiB"),
     ],
 )
-def test_what_is_no_sound_picture_is_not_kept(tmp_path: Path, data: bytes, why: str) -> None:
+def test_invalid_pictures_are_not_stored(tmp_path: Path, data: bytes, why: str) -> None:
     with pytest.raises(NotAPicture, match=why):
         cache(tmp_path).keep(data)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_picture_is_fetched_once_also_by_a_later_run(host: Host, tmp_path: Path) -> None:
+def test_pictures_are_fetched_once_across_runs(host: Host, tmp_path: Path) -> None:
     url = f"{host.url}/yellow.jpg"
     for _ in range(2):
         result = cache(tmp_path).fetch([url, url])
@@ -53,9 +53,7 @@ def test_a_picture_is_fetched_once_also_by_a_later_run(host: Host, tmp_path: Pat
     assert host.requests["/yellow.jpg"] == 1
 
 
-def test_pictures_are_fetched_and_reported_and_a_failed_url_is_requested_once_a_run(
-    host: Host, tmp_path: Path
-) -> None:
+def test_failed_url_is_requested_once_per_run(host: Host, tmp_path: Path) -> None:
     ticks: list[int] = []
     missing_url = f"{host.url}/gone"
     urls = [f"{host.url}/{colour}.png" for colour in ("red", "blue", "green")]
@@ -70,7 +68,7 @@ def test_pictures_are_fetched_and_reported_and_a_failed_url_is_requested_once_a_
     assert host.requests["/gone"] == 2
 
 
-def test_a_link_that_was_tampered_with_leads_nowhere(host: Host, tmp_path: Path) -> None:
+def test_tampered_cache_link_is_ignored(host: Host, tmp_path: Path) -> None:
     url = f"{host.url}/brown.jpg"
     cache(tmp_path).fetch([url])
     (link,) = [each for each in (tmp_path / "urls").rglob("*") if each.is_file()]

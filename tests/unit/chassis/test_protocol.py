@@ -93,13 +93,13 @@ CHUNKED = head("POST", "/length", Transfer_Encoding="chunked")
     ],
     ids=["lines", "value", "name", "chunk-extension", "trailer-lines", "trailer-value"],
 )
-async def test_headers_without_end_are_refused(server: Probe, first: bytes, piece: bytes) -> None:
+async def test_endless_headers_are_refused(server: Probe, first: bytes, piece: bytes) -> None:
     assert await flood(server.url, first, piece, 100) == (431, "headers_too_large")
     assert server.witness.ran == []
     assert server.refused("headers_too_large") == 1
 
 
-async def test_a_header_that_comes_whole_is_counted_too(server: Probe) -> None:
+async def test_complete_oversized_header_is_refused(server: Probe) -> None:
     large, many = {"a": "x" * 5000}, {f"a{place}": "b" for place in range(100)}
     for given in (large, many):
         reply = await server.client.get("/remaining", headers=given)
@@ -109,7 +109,7 @@ async def test_a_header_that_comes_whole_is_counted_too(server: Probe) -> None:
 
 
 @pytest.mark.parametrize("piece", [b"x" * 9000, b"x" * 3000])
-async def test_an_address_without_end_is_refused(piece: bytes) -> None:
+async def test_endless_request_target_is_refused(piece: bytes) -> None:
     async with probe(AppSettings(max_header_bytes=32 * 2**10)) as server:
         assert await flood(server.url, b"GET /", piece, 100) == (414, "uri_too_long")
 
@@ -125,7 +125,7 @@ async def test_an_address_without_end_is_refused(piece: bytes) -> None:
         CHUNKED + b"not hexadecimal\r\n",
     ],
 )
-async def test_what_cannot_be_parsed_is_a_problem_like_any_other(server: Probe, sent: bytes) -> None:
+async def test_malformed_http_gets_a_problem_reply(server: Probe, sent: bytes) -> None:
     async with connection(server.url) as stream:
         await stream.send(sent)
         assert kind_of(await read_reply(stream)) == (400, "malformed_request")
@@ -133,14 +133,14 @@ async def test_what_cannot_be_parsed_is_a_problem_like_any_other(server: Probe, 
     assert server.witness.ran == []
 
 
-async def test_a_trailer_is_no_header(server: Probe) -> None:
+async def test_trailers_are_not_headers(server: Probe) -> None:
     async with connection(server.url) as stream:
         sent = head("POST", "/headers", Transfer_Encoding="chunked")
         await stream.send(sent + b"1\r\nx\r\n0\r\nAuthorization: Bearer a\r\n\r\n")
         assert (await read_reply(stream)).json() == ["host", "transfer-encoding"]
 
 
-async def test_a_request_is_not_charged_with_the_one_before_it(server: Probe) -> None:
+async def test_limits_count_each_request_separately(server: Probe) -> None:
     first = head("POST", "/length", Content_Length=20_000) + b"x" * 20_000
     second = head("GET", "/remaining", A="b" * 3000)
     async with connection(server.url) as stream:
@@ -154,14 +154,14 @@ async def test_a_request_is_not_charged_with_the_one_before_it(server: Probe) ->
         assert (await read_reply(stream)).status == 200
 
 
-async def test_a_switch_of_protocols_is_not_made(server: Probe) -> None:
+async def test_protocol_upgrade_is_ignored(server: Probe) -> None:
     async with connection(server.url) as stream:
         wanted = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": 13}
         await stream.send(head("GET", "/remaining", Sec_WebSocket_Key="A" * 22 + "==", **wanted))
         assert (await read_reply(stream)).status == 200
 
 
-async def test_requests_piled_up_on_one_connection_are_answered_in_part_and_the_rest_is_not_kept(
+async def test_pipelined_requests_are_limited(
     server: Probe,
 ) -> None:
     async with connection(server.url) as stream:
@@ -171,7 +171,7 @@ async def test_requests_piled_up_on_one_connection_are_answered_in_part_and_the_
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /remaining HT", b"GET /remaining HTTP/1.1\r\nHost: a\r\nb: "])
-async def test_half_a_request_has_its_time(server: Probe, sent: bytes) -> None:
+async def test_incomplete_request_times_out(server: Probe, sent: bytes) -> None:
     async with connection(server.url) as stream:
         await stream.send(sent)
         await server.connections(1)
@@ -190,7 +190,7 @@ async def _has_answered(stream: SocketStream) -> bool:
     return False
 
 
-async def test_headers_that_come_in_time_are_heard(server: Probe) -> None:
+async def test_headers_within_the_timeout_are_accepted(server: Probe) -> None:
     async with connection(server.url) as stream:
         await stream.send(b"GET /remaining HTTP/1.1\r\n")
         await server.connections(1)
@@ -202,7 +202,7 @@ async def test_headers_that_come_in_time_are_heard(server: Probe) -> None:
         assert (await read_reply(stream)).status == 200
 
 
-async def test_an_idle_connection_is_kept_for_its_time_and_line_breaks_do_not_lengthen_it(
+async def test_line_breaks_do_not_extend_the_idle_timeout(
     server: Probe,
 ) -> None:
     async with connection(server.url) as stream:
@@ -214,7 +214,7 @@ async def test_an_idle_connection_is_kept_for_its_time_and_line_breaks_do_not_le
         await read_to_end(stream)
 
 
-async def test_a_body_that_trickles_is_refused_and_its_work_ended(server: Probe) -> None:
+async def test_slow_body_is_refused_and_its_work_cancelled(server: Probe) -> None:
     async with connection(server.url) as stream:
         await stream.send(head("POST", "/length", Content_Length=50_000) + b"x" * 2_000)
         await server.witness.in_work(1)
@@ -227,7 +227,7 @@ async def test_a_body_that_trickles_is_refused_and_its_work_ended(server: Probe)
     assert server.refused("request_timeout") == 1
 
 
-async def test_work_that_takes_long_is_not_a_slow_body(server: Probe) -> None:
+async def test_slow_work_is_not_a_slow_body(server: Probe) -> None:
     async with connection(server.url) as stream:
         await stream.send(head("POST", "/hang", Content_Length=2, X_Deadline_Ms=900) + b"{}")
         await server.witness.started.wait()
@@ -236,7 +236,7 @@ async def test_work_that_takes_long_is_not_a_slow_body(server: Probe) -> None:
         assert (await read_reply(stream)).status == 504
 
 
-async def test_a_reply_that_nobody_reads_does_not_stay() -> None:
+async def test_connection_with_an_unread_reply_is_closed() -> None:
     """Far more than the kernel's own buffers take: what is left stays with the server."""
     async with probe(AppSettings()) as server, connection(server.url) as stream:
         await stream.send(head("GET", "/much"))
@@ -248,7 +248,7 @@ async def test_a_reply_that_nobody_reads_does_not_stay() -> None:
     assert server.refused("unread_reply") == 1
 
 
-async def test_connections_that_rest_make_room_for_new_ones() -> None:
+async def test_idle_connections_are_closed_for_new_ones() -> None:
     async with probe(AppSettings(max_connections=8)) as server, AsyncExitStack() as resting:
         for _ in range(40):
             await resting.enter_async_context(connection(server.url))
@@ -258,7 +258,7 @@ async def test_connections_that_rest_make_room_for_new_ones() -> None:
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5])
-async def test_whoever_is_refused_makes_no_room_for_the_next(share: float) -> None:
+async def test_refused_connections_do_not_evict_others(share: float) -> None:
     most = int(4 / share)
     settings = AppSettings(max_connections=most, max_share_per_address=share)
     async with probe(settings) as server, AsyncExitStack() as opened:
@@ -273,16 +273,14 @@ async def test_whoever_is_refused_makes_no_room_for_the_next(share: float) -> No
         assert server.refused("overloaded") == 20
 
 
-async def test_a_caller_that_is_refused_unread_may_send_the_rest_and_goes_on(server: Probe) -> None:
+async def test_connection_stays_usable_after_a_refused_body(server: Probe) -> None:
     refused = await server.client.post("/length", content=b"x" * 4 * 2**20)
     assert refused.status_code == 413
     assert (await server.client.post("/length", content=b"four")).json() == {"bytes": 4}
 
 
 @pytest.mark.parametrize(("path", "version"), [("/length", b"1.1"), ("/nowhere", b"1.0")])
-async def test_a_caller_that_asked_to_close_may_send_the_rest_too(
-    server: Probe, path: str, version: bytes
-) -> None:
+async def test_closing_client_can_send_the_rest_of_its_body(server: Probe, path: str, version: bytes) -> None:
     """Closed at once, the connection would break under what is still sent, and the reply be lost."""
     size = 8 * 2**20 if path == "/length" else 99_000
     sent = head("POST", path, Content_Length=size, Connection="close").replace(b"1.1", version, 1)
@@ -299,7 +297,7 @@ async def test_a_caller_that_asked_to_close_may_send_the_rest_too(
         await server.connections(0)
 
 
-async def test_a_json_body_is_refused_before_all_of_it_is_there(server: Probe) -> None:
+async def test_invalid_json_is_refused_before_the_body_is_complete(server: Probe) -> None:
     deep = head("POST", "/length", Content_Length=90_000) + b"[" * 2_000
     async with connection(server.url) as stream:
         await stream.send(deep)

@@ -43,7 +43,7 @@ def post(handle: Handle) -> Any:
         return remote.post("/x", {})
 
 
-def test_the_body_the_key_and_the_path_arrive() -> None:
+def test_body_key_and_path_are_sent() -> None:
     seen: list[tuple[str, str | None, dict[str, object]]] = []
 
     def handle(request: BaseHTTPRequestHandler, body: dict[str, object]) -> None:
@@ -58,16 +58,14 @@ def test_the_body_the_key_and_the_path_arrive() -> None:
 @pytest.mark.parametrize(
     ("status", "retry_after", "seconds"), [(429, "7", 7), (503, "7", 7), (503, "9" * 400, 3600)]
 )
-def test_a_busy_server_is_overloaded_and_says_when_to_come_back(
-    status: int, retry_after: str, seconds: float
-) -> None:
+def test_busy_server_is_overloaded_with_retry_after(status: int, retry_after: str, seconds: float) -> None:
     with pytest.raises(Overloaded) as caught:
         post(reply(status, b"{}", Retry_After=retry_after))
     assert caught.value.retry_after_s == seconds
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 404, 500])
-def test_any_other_refusal_names_the_status_and_nothing_of_its_body(status: int) -> None:
+def test_other_refusals_report_the_status_without_the_body(status: int) -> None:
     body = b'{"error": "/srv/weights is missing at 10.0.0.3"}'
     with pytest.raises(DependencyUnavailable, match=str(status)) as caught:
         post(reply(status, body, Location="http://10.0.0.3/"))
@@ -80,7 +78,7 @@ def test_a_reply_that_is_not_json_is_a_broken_one(body: bytes) -> None:
         post(reply(200, body))
 
 
-def test_nobody_at_the_address_is_an_unavailable_dependency() -> None:
+def test_closed_port_is_an_unavailable_dependency() -> None:
     with (
         closing(RemoteServer(closed_port())) as remote,
         pytest.raises(DependencyUnavailable, match="cannot be reached"),
@@ -88,7 +86,7 @@ def test_nobody_at_the_address_is_an_unavailable_dependency() -> None:
         remote.post("/x", {})
 
 
-async def test_a_call_ends_when_its_caller_no_longer_waits_even_if_the_reply_drips() -> None:
+async def test_call_with_a_trickling_reply_can_be_cancelled() -> None:
     stop = threading.Event()
     ended = threading.Event()
 
@@ -115,7 +113,7 @@ async def test_a_call_ends_when_its_caller_no_longer_waits_even_if_the_reply_dri
 
 
 @pytest.mark.parametrize("indexes", [[0], [0, 1, 2], [0, 0], [1, 2], ["zero", 1], [None, 1]])
-def test_entries_come_in_the_order_of_the_inputs_and_are_refused_unless_they_are_one_for_each(
+def test_entries_follow_input_order_with_one_per_input(
     indexes: list[Any],
 ) -> None:
     entries = [{"index": 1, "of": "b"}, {"index": 0, "of": "a"}]
@@ -127,7 +125,7 @@ def test_entries_come_in_the_order_of_the_inputs_and_are_refused_unless_they_are
 @pytest.mark.parametrize(
     "values", [[], [0.0, 0.0], [1.0, math.nan], [1.0, None], ["much"], [True], [10**400], "not base64!", None]
 )
-def test_a_vector_is_brought_to_length_1_and_what_is_no_direction_is_refused(values: Any) -> None:
+def test_vectors_are_normalised_and_zero_vectors_refused(values: Any) -> None:
     assert unit_vector([3, 4.0]).tolist() == pytest.approx([0.6, 0.8])
     with pytest.raises((ValueError, OverflowError)):
         unit_vector(values)

@@ -40,7 +40,7 @@ def replying(scripted: Scripted) -> ServiceClient:
     return ServiceClient(ScriptedHttp(handle), "probe", "http://probe")
 
 
-async def test_the_time_to_come_back_comes_along() -> None:
+async def test_retry_after_is_kept() -> None:
     refusal = problem_response(Overloaded(retry_after_s=7), None)
     service = replying(Scripted(bytes(refusal.body), refusal.status_code, dict(refusal.headers)))
     with pytest.raises(Overloaded) as caught:
@@ -76,7 +76,7 @@ async def test_a_refused_connection_is_an_unavailable_dependency() -> None:
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"])
-async def test_silence_and_a_reply_that_drips_end_at_the_deadline(start: bytes) -> None:
+async def test_silent_and_trickling_replies_end_at_the_deadline(start: bytes) -> None:
     async def talk(stream: SocketStream, _: bytes) -> None:
         await stream.send(start)
         while True:
@@ -104,7 +104,7 @@ def guard(breaker: Breaker) -> Guard:
     return Guard("probe", breaker=breaker, gate=Gate("probe", 4, 8), retries=RetryBudget())
 
 
-async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
+async def test_each_attempt_sends_the_remaining_time() -> None:
     deadlines_ms: list[int] = []
 
     async def handle(_: str, sent: Mapping[str, str]) -> Scripted:
@@ -118,7 +118,7 @@ async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
     assert deadlines_ms[1] <= deadlines_ms[0] - 9
 
 
-async def test_who_asks_whether_a_service_is_well_passes_an_open_breaker() -> None:
+async def test_health_checks_bypass_an_open_breaker() -> None:
     breaker = Breaker(open_s=60.0)
     while (permit := breaker.admit()) is not None:
         breaker.failed(permit)
@@ -131,7 +131,7 @@ async def test_who_asks_whether_a_service_is_well_passes_an_open_breaker() -> No
             await service.send("POST", "/length", ASKED, Health, after())
 
 
-async def test_a_call_waits_for_its_share_of_a_card() -> None:
+async def test_call_waits_for_its_share_of_a_gpu() -> None:
     card = Gate("card 0", 50, 4)
     guard = Guard("probe", breaker=Breaker(), gate=Gate("probe", 4, 8), card=card)
     in_use: list[float] = []

@@ -24,7 +24,7 @@ from tests.unit.chassis.apps import Witness, probe_app, until
 
 
 @pytest.mark.parametrize(("drain_s", "heard"), [(20, ["done"]), (0, [])])
-async def test_an_app_told_to_stop_finishes_what_it_has_in_hand(drain_s: int, heard: list[str]) -> None:
+async def test_stopping_app_finishes_running_requests(drain_s: int, heard: list[str]) -> None:
     begun, may_end = anyio.Event(), anyio.Event()
     app, replies = FastAPI(), list[str]()
 
@@ -56,7 +56,7 @@ async def test_an_app_told_to_stop_finishes_what_it_has_in_hand(drain_s: int, he
     assert replies == heard
 
 
-async def test_an_app_that_cannot_start_is_named_and_stops_the_others() -> None:
+async def test_app_that_cannot_start_stops_the_others() -> None:
     closed: list[str] = []
 
     @asynccontextmanager
@@ -77,7 +77,7 @@ async def test_an_app_that_cannot_start_is_named_and_stops_the_others() -> None:
     assert closed == ["fine"]
 
 
-def test_a_service_that_cannot_start_says_why_in_one_sentence_and_no_traceback() -> None:
+def test_start_failure_is_one_sentence_without_a_traceback() -> None:
     environment = {**os.environ, "LOREGLASS_RERANKER_ENGINE": "remote", "LOREGLASS_RERANKER_PORT": "0"}
     command = [sys.executable, "-m", "services.reranker"]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
@@ -92,7 +92,7 @@ def test_a_service_that_cannot_start_says_why_in_one_sentence_and_no_traceback()
     ("name", "value"),
     [("DEVICE", "tpu"), ("LOG_LEVEL", "chatty"), ("MEMORY_SHARE", "1.5"), ("REMOTE_URL", "localhost:8000")],
 )
-def test_a_wrong_setting_is_named_and_its_value_kept_to_oneself(
+def test_invalid_setting_is_named_without_its_value(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Settings(RemoteModelSettings):
@@ -116,11 +116,11 @@ def test_a_wrong_setting_is_named_and_its_value_kept_to_oneself(
         (KeyError(), "KeyError"),
     ],
 )
-def test_an_operator_reads_one_line_of_a_failure(error: Exception, sentence: str) -> None:
+def test_start_failure_is_one_line(error: Exception, sentence: str) -> None:
     assert sentence_of(error) == sentence
 
 
-async def test_an_error_of_the_body_comes_out_as_it_was_raised() -> None:
+async def test_error_in_the_body_is_raised_unchanged() -> None:
     with pytest.raises(KeyError):
         async with running([BoundApp(probe_app(Witness()), listen("127.0.0.1", 0))]):
             raise KeyError("body")
@@ -134,7 +134,7 @@ async def test_replies_on_a_kept_connection_do_not_wait_for_a_delayed_acknowledg
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-async def test_connections_are_looked_at_as_long_as_a_server_runs_and_it_ends_without_another_look(
+async def test_connection_checks_stop_with_the_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     thrice = anyio.Event()

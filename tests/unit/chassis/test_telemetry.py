@@ -142,7 +142,7 @@ async def both() -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
         yield front, back
 
 
-async def test_one_trace_runs_from_the_caller_through_both_apps(collector: Collector) -> None:
+async def test_trace_continues_from_the_client_through_both_apps(collector: Collector) -> None:
     with telemetry():
         async with both() as (front, _):
             sent = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "vendor=7"}
@@ -165,7 +165,7 @@ async def test_one_trace_runs_from_the_caller_through_both_apps(collector: Colle
     assert not collector.holds("diary")
 
 
-def test_spans_go_to_the_collector_and_by_the_name_that_the_environment_says(
+def test_spans_are_exported_with_the_configured_service_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     arrived: list[tuple[str, bytes]] = []
@@ -186,7 +186,7 @@ def test_spans_go_to_the_collector_and_by_the_name_that_the_environment_says(
     assert b"loreglass-back-end" not in body
 
 
-async def test_a_failure_is_marked_with_its_kind_and_not_with_its_text(collector: Collector) -> None:
+async def test_span_of_a_failure_has_its_kind_but_no_text(collector: Collector) -> None:
     with telemetry():
         async with both() as (front, back):
             assert (await front.get("/crash")).status_code == 500
@@ -198,7 +198,7 @@ async def test_a_failure_is_marked_with_its_kind_and_not_with_its_text(collector
     assert not collector.holds("diary")
 
 
-async def test_a_trace_that_begins_here_has_the_id_that_the_caller_gets_and_probes_make_none(
+async def test_new_trace_has_the_returned_id_and_probes_have_none(
     collector: Collector,
 ) -> None:
     with telemetry():
@@ -213,7 +213,7 @@ async def test_a_trace_that_begins_here_has_the_id_that_the_caller_gets_and_prob
     assert [parent_of(each) for each in servers] == ["", ""]
 
 
-async def test_work_that_is_cut_off_is_no_failure_of_its_own(collector: Collector) -> None:
+async def test_cancelled_work_is_not_a_failure(collector: Collector) -> None:
     with telemetry():
         async with both() as (front, _):
             reply = await front.get("/hang", headers={headers.DEADLINE: "50"})
@@ -224,7 +224,7 @@ async def test_work_that_is_cut_off_is_no_failure_of_its_own(collector: Collecto
 
 
 @pytest.mark.parametrize("flags", ["00", "01"])
-async def test_without_telemetry_what_the_caller_says_of_its_trace_goes_on(flags: str) -> None:
+async def test_trace_headers_are_forwarded_without_telemetry(flags: str) -> None:
     seen: dict[str, str] = {}
 
     async def record(request: Request) -> Health:
@@ -248,7 +248,7 @@ async def test_without_telemetry_what_the_caller_says_of_its_trace_goes_on(flags
         ("otlp", "TRUE", ()),
     ],
 )
-def test_telemetry_is_off_unless_it_is_asked_for(
+def test_telemetry_is_off_by_default(
     monkeypatch: pytest.MonkeyPatch, exporter: str | None, disabled: str, chosen: tuple[str, ...]
 ) -> None:
     assert TelemetrySettings().exporters == ()
@@ -262,7 +262,7 @@ def test_telemetry_is_off_unless_it_is_asked_for(
 @pytest.mark.parametrize(
     ("name", "value"), [("OTEL_TRACES_EXPORTER", "zipkin"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]
 )
-def test_what_cannot_be_spoken_is_said_before_the_start(
+def test_unsupported_exporter_settings_stop_the_start(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
@@ -271,14 +271,14 @@ def test_what_cannot_be_spoken_is_said_before_the_start(
         _ = TelemetrySettings().exporters
 
 
-def test_telemetry_that_is_asked_for_and_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_telemetry_package_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "chassis.telemetry.otlp", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(CannotStart, match=r"loreglass\[telemetry\]"), open_telemetry(["otlp"]):
         pass
 
 
-async def test_a_collector_that_never_answers_delays_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_collector_delays_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3")
@@ -293,7 +293,7 @@ async def test_a_collector_that_never_answers_delays_no_request(monkeypatch: pyt
             thread.join(20)
 
 
-def test_a_span_that_another_context_closes_leaves_the_current_one_alone(collector: Collector) -> None:
+def test_span_closed_in_another_context_keeps_the_current_span(collector: Collector) -> None:
     with telemetry(), exchange_span("probe", "outer") as outer:
         elsewhere = copy_context()
         inner = span("inner")
@@ -333,9 +333,7 @@ async def test_gateway_ignores_remote_sampling_and_services_follow_it(
 
 
 @pytest.mark.parametrize("flags", ["00", "01"])
-async def test_our_sampler_decides_and_the_trace_is_still_the_callers(
-    collector: Collector, flags: str
-) -> None:
+async def test_own_sampler_decides_within_the_clients_trace(collector: Collector, flags: str) -> None:
     sent = {"traceparent": f"00-{LOWEST}-{PARENT}-{flags}", "tracestate": "vendor=7"}
     replied = await passed_on(sent)
     server = collector.named("GET /next")
@@ -357,7 +355,7 @@ async def test_our_sampler_decides_and_the_trace_is_still_the_callers(
         ("traceidratio", "1e-9", {headers.TRACE: LOWEST}),
     ],
 )
-async def test_no_stranger_makes_us_keep_a_trace(
+async def test_untrusted_clients_cannot_force_sampling(
     collector: Collector, monkeypatch: pytest.MonkeyPatch, sampler: str, argument: str, sent: dict[str, str]
 ) -> None:
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", sampler)
@@ -367,6 +365,6 @@ async def test_no_stranger_makes_us_keep_a_trace(
     assert replied["traceparent"].endswith("-00")
 
 
-async def test_where_telemetry_is_off_a_stranger_makes_nobody_behind_us_keep_a_trace() -> None:
+async def test_untrusted_clients_cannot_force_sampling_in_services() -> None:
     sent = {"traceparent": f"00-{LOWEST}-{PARENT}-01"}
     assert (await passed_on(sent))["traceparent"].endswith("-00")

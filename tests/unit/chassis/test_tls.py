@@ -53,7 +53,7 @@ async def test_a_refused_body_still_gets_its_reply_over_tls(tmp_path: Path) -> N
     assert (refused.status_code, wrong.status_code, served.status_code) == (413, 431, 200)
 
 
-async def test_silent_handshakes_are_few_and_end(tmp_path: Path) -> None:
+async def test_silent_tls_handshakes_are_limited_and_time_out(tmp_path: Path) -> None:
     async with secured(tmp_path) as (port, certificate, _):
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
         endings = [await reader.read() for reader, _ in silent]

@@ -20,7 +20,7 @@ GOOD = f"00-{TRACE}-{SPAN}-01"
         "x" * 10_000,
     ],
 )
-def test_a_malformed_parent_is_no_parent(traceparent: str) -> None:
+def test_malformed_traceparent_is_ignored(traceparent: str) -> None:
     assert read_caller(GOOD) is not None
     assert read_caller(traceparent, "vendor=1") is None
 
@@ -35,7 +35,7 @@ def test_a_malformed_parent_is_no_parent(traceparent: str) -> None:
         (" " * 100_000, ""),
     ],
 )
-def test_state_is_passed_on_only_if_it_is_well_formed_and_short(tracestate: str, header: str) -> None:
+def test_tracestate_is_forwarded_only_if_valid_and_short(tracestate: str, header: str) -> None:
     caller = read_caller(GOOD, tracestate)
     assert caller is not None
     assert caller.trace_state.to_header() == header

@@ -33,7 +33,7 @@ def open_one(budget: UploadBudget, size: int, address: str = HERE) -> tuple[Uplo
     return budget.open(address, size, lambda: gave_up.append(True)), gave_up
 
 
-def test_what_is_declared_is_held_and_given_back_once(budget: UploadBudget) -> None:
+def test_declared_body_size_is_reserved_and_released_once(budget: UploadBudget) -> None:
     upload, _ = open_one(budget, MIB)
     upload.receive(1000, more=True)
     assert budget.held_bytes == MIB
@@ -42,7 +42,7 @@ def test_what_is_declared_is_held_and_given_back_once(budget: UploadBudget) -> N
     assert budget.held_bytes == 0
 
 
-def test_what_is_not_declared_is_held_as_it_comes(budget: UploadBudget) -> None:
+def test_undeclared_body_is_counted_as_it_arrives(budget: UploadBudget) -> None:
     upload, _ = open_one(budget, 0)
     for _ in range(4):
         upload.receive(MIB, more=True)
@@ -51,7 +51,7 @@ def test_what_is_not_declared_is_held_as_it_comes(budget: UploadBudget) -> None:
     assert budget.held_bytes == 4 * MIB
 
 
-def test_one_address_has_its_share_and_others_have_the_rest(budget: UploadBudget) -> None:
+def test_each_address_is_limited_to_its_share(budget: UploadBudget) -> None:
     open_one(budget, 4 * MIB)
     with pytest.raises(Overloaded) as caught:
         open_one(budget, 1)
@@ -62,9 +62,7 @@ def test_one_address_has_its_share_and_others_have_the_rest(budget: UploadBudget
     assert budget.held_bytes == 8 * MIB
 
 
-def test_a_body_that_stopped_growing_gives_way_to_one_that_comes(
-    budget: UploadBudget, clock: ManualClock
-) -> None:
+def test_stalled_upload_is_evicted_for_a_new_one(budget: UploadBudget, clock: ManualClock) -> None:
     uploads = [open_one(budget, 2 * MIB) for _ in range(2)]
     uploads[0][0].receive(MIB, more=True)
     clock.now += 1.5
@@ -78,7 +76,7 @@ def test_a_body_that_stopped_growing_gives_way_to_one_that_comes(
     assert budget.held_bytes == 4 * MIB
 
 
-def test_what_holds_much_and_grows_little_gives_way_before_a_slow_phone(clock: ManualClock) -> None:
+def test_large_stalled_uploads_are_evicted_before_slow_ones(clock: ManualClock) -> None:
     """Of two addresses, all that there is; each body is one step ahead of standing still."""
     budget = UploadBudget(256 * MIB, 0.5, clock=clock)
     phone, phone_gave_up = open_one(budget, 3_000_000, "192.0.2.3")
@@ -93,7 +91,7 @@ def test_what_holds_much_and_grows_little_gives_way_before_a_slow_phone(clock: M
     assert phone_gave_up == []
 
 
-def test_a_whole_body_does_not_give_way(budget: UploadBudget, clock: ManualClock) -> None:
+def test_complete_upload_is_not_evicted(budget: UploadBudget, clock: ManualClock) -> None:
     upload, gave_up = open_one(budget, 4 * MIB)
     upload.receive(4 * MIB, more=False)
     clock.now += 60
@@ -102,7 +100,7 @@ def test_a_whole_body_does_not_give_way(budget: UploadBudget, clock: ManualClock
     assert gave_up == []
 
 
-def test_the_largest_body_has_room_whatever_the_share() -> None:
+def test_largest_allowed_body_fits_any_share() -> None:
     budget = UploadBudget(MIB, 0.1, largest_bytes=4 * MIB)
     open_one(budget, 4 * MIB)
     assert budget.held_bytes == 4 * MIB
@@ -120,7 +118,7 @@ def test_the_largest_body_has_room_whatever_the_share() -> None:
         ("not:an:address", "not:an:address"),
     ],
 )
-def test_an_address_is_a_host_or_what_one_caller_is_given(given: str, counted: str) -> None:
+def test_address_is_an_ipv4_host_or_an_ipv6_network(given: str, counted: str) -> None:
     assert address_of(given) == counted
 
 
@@ -131,7 +129,7 @@ async def client(witness: Witness) -> AsyncIterator[httpx.AsyncClient]:
         yield made
 
 
-async def test_unfinished_uploads_are_bounded_and_gone_with_their_callers(
+async def test_incomplete_uploads_are_limited_and_freed_on_disconnect(
     client: httpx.AsyncClient, witness: Witness
 ) -> None:
     url = str(client.base_url)
@@ -148,7 +146,7 @@ async def test_unfinished_uploads_are_bounded_and_gone_with_their_callers(
     assert (await client.post("/length", content=b"x" * MIB)).json() == {"bytes": MIB}
 
 
-async def test_files_of_a_form_need_no_temporary_folder(
+async def test_form_files_need_no_temporary_folder(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
@@ -156,7 +154,7 @@ async def test_files_of_a_form_need_no_temporary_folder(
     assert reply.json() == {"bytes": MIB - 1_000}
 
 
-def test_one_tenant_has_its_share_from_whatever_addresses(clock: ManualClock) -> None:
+def test_each_tenant_is_limited_across_addresses(clock: ManualClock) -> None:
     budget = UploadBudget(8 * MIB, clock=clock, share_per_tenant=0.5)
     budget.open(HERE, 3 * MIB, list, "acme")
     with pytest.raises(Overloaded):

@@ -122,7 +122,7 @@ def proxy(status: int) -> httpx.Response:
     ],
     ids=["connection", "busy", "busy for no time", "proxy", "cut"],
 )
-async def test_what_may_pass_is_retried_with_the_same_request(
+async def test_transient_failures_are_retried_with_the_same_request(
     open_client: OpenClient, failures: Callable[[], list[Said]], slept: list[float]
 ) -> None:
     server = Server(*failures(), answered())

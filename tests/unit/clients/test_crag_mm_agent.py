@@ -77,7 +77,7 @@ async def test_settings_choose_the_pipeline() -> None:
         assert await answer(url, "a") == [DONT_KNOW]
 
 
-async def test_no_thread_is_left_running() -> None:
+async def test_all_threads_end() -> None:
     agent = LoreglassAgent(settings=AgentSettings(gateway_url="http://127.0.0.1:9"))
     before = set(threading.enumerate())
     assert agent.batch_generate_response(["a", "b"], [None, None], [None]) == [DONT_KNOW] * 2

@@ -36,7 +36,7 @@ console.log(JSON.stringify({ first, events, trace: trace.trace_id, gone, pipelin
 
 
 @needs_node
-def test_its_own_tests_pass() -> None:
+def test_javascript_tests_pass() -> None:
     done = subprocess.run(
         [str(NODE), "--test", "test/"], cwd=CLIENT, capture_output=True, text=True, timeout=120, check=False
     )
@@ -44,7 +44,7 @@ def test_its_own_tests_pass() -> None:
 
 
 @needs_node
-async def test_it_asks_a_real_gateway(tmp_path: Path) -> None:
+async def test_javascript_client_asks_a_real_gateway(tmp_path: Path) -> None:
     (tmp_path / "photo.jpg").write_bytes(PHOTO)
     async with gateway_before(FakeServices()) as world:
         names = {"client": CLIENT / "loreglass.js", "url": world.url, "photo": tmp_path / "photo.jpg"}

@@ -62,7 +62,7 @@ def test_an_article_is_a_page_and_each_passage_is_of_one_section(tmp_path: Path)
     assert {each.address for each in page.chunks} == {HARE}
 
 
-async def test_the_whole_article_is_read_by_its_address(tmp_path: Path) -> None:
+async def test_complete_article_is_found_by_its_address(tmp_path: Path) -> None:
     source = article_pages(knowledge_base(tmp_path))
     async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client:
         report = await index_source(PAGES, source, str(client.base_url), IngestOptions())

@@ -41,7 +41,7 @@ from corpus.values import clean_attributes, clean_markup, clean_snippet
         ("nul\x00, \ud800 and \u202ebidi", "nul, and bidi"),
     ],
 )
-def test_markup_becomes_what_a_reader_would_see(markup: str, text: str) -> None:
+def test_markup_becomes_displayed_text(markup: str, text: str) -> None:
     assert clean_markup(markup) == text
 
 
@@ -55,7 +55,7 @@ MARKUP = st.lists(st.sampled_from([*MARKS, " ", "\n"]) | st.text(max_size=5), ma
 @given(MARKUP)
 @example("{{convert|}}[[|]]{{|}}{{}}[[]]")
 @example("{{birth date|99999999999999999999|1|1}}")
-def test_no_markup_however_broken_makes_it_fail(markup: str) -> None:
+def test_broken_markup_never_fails(markup: str) -> None:
     cleaned = clean_markup(markup)
     assert "{{" not in cleaned
     assert "[[" not in cleaned
@@ -63,7 +63,7 @@ def test_no_markup_however_broken_makes_it_fail(markup: str) -> None:
 
 
 @pytest.mark.parametrize("opener", ["{{", "[[", "{{a|", "<ref>", "<", "<!--", "[http://a ", "\n", "(,", "= "])
-def test_hostile_repetition_is_cut_to_a_bounded_length(opener: str) -> None:
+def test_malicious_repetition_is_cut(opener: str) -> None:
     assert len(clean_markup(opener * 200_000)) <= 20_000
 
 
@@ -91,7 +91,7 @@ def test_hostile_repetition_is_cut_to_a_bounded_length(opener: str) -> None:
         ("", {}),
     ],
 )
-def test_attributes_keep_their_order_and_lose_what_is_empty(raw: Any, attributes: dict[str, str]) -> None:
+def test_attributes_keep_their_order_without_empty_values(raw: Any, attributes: dict[str, str]) -> None:
     assert list(clean_attributes(raw).items()) == list(attributes.items())
 
 

@@ -46,7 +46,7 @@ def test_a_cut_section_repeats_the_sentence_before_the_cut() -> None:
         assert after.startswith(before.rsplit(". ", 1)[-1])
 
 
-def test_a_new_section_does_not_begin_with_the_end_of_the_last_one() -> None:
+def test_sections_do_not_overlap() -> None:
     first, second = paragraph(*["One more word here."] * 9), paragraph(*["Another word there."] * 9)
     chunks = passages(page(heading("A"), first, heading("B"), second), ChunkLimits(most=50, overlap=10))
     assert chunks[1].startswith("B\nAnother")
@@ -62,7 +62,7 @@ BLOCKS = st.one_of(
 
 
 @given(st.lists(BLOCKS, max_size=8))
-def test_no_passage_is_too_long_and_no_word_is_lost(blocks: list[Block]) -> None:
+def test_passages_are_bounded_and_keep_every_word(blocks: list[Block]) -> None:
     limits = ChunkLimits(most=60, overlap=10)
     chunks = passages(page(*blocks), limits)
     assert all(0 < count_tokens(chunk) <= limits.most for chunk in chunks)

@@ -81,7 +81,7 @@ def draw(path: Path, number: int) -> None:
     picture.save(path, quality=90)
 
 
-async def test_photos_become_the_same_points_as_by_the_default_engine(tmp_path: Path) -> None:
+async def test_cluster_photos_equal_the_default_engines_points(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     photos.mkdir()
     for letter in "ABCDE":

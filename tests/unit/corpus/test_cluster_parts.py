@@ -36,7 +36,7 @@ AWAY = Target(PAGES, "http://127.0.0.1:9", "", "", False, Patience(pauses_s=()))
     st.lists(st.sampled_from([b'{"a": 1}', b"", b"  ", b"{", b"\xff", b'"text"']), max_size=30),
     st.integers(1, 5),
 )
-def test_spans_hold_every_line_once(
+def test_spans_contain_every_line_once(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], most: int
 ) -> None:
     source = tmp_path_factory.mktemp("spans") / "lines.jsonl"
@@ -47,7 +47,7 @@ def test_spans_hold_every_line_once(
     assert [span.start for span in results[1:]] == [span.end for span in results[:-1]]
 
 
-def test_a_span_ends_early_where_its_lines_are_long(tmp_path: Path) -> None:
+def test_spans_with_long_lines_are_shorter(tmp_path: Path) -> None:
     source = tmp_path / "long.jsonl"
     source.write_text("\n".join([json.dumps("x" * 1000)] * 6))
     assert [span.records for span in spans(source, 100, 1500)] == [2, 2, 2]
@@ -65,9 +65,7 @@ def read_back(alias: str, source: Path, parts: list[Part]) -> list[Any]:
     return [each for part in parts for each in read(alias, source, part.content)]
 
 
-def test_parts_hold_every_record_and_are_not_too_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_contain_every_record_and_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = pages(tmp_path, 25)
     result, digest = cut(PAGES, source, 10)
     assert [part.records for part in result] == [10, 10, 5]
@@ -78,7 +76,7 @@ def test_parts_hold_every_record_and_are_not_too_many(
         cut(PAGES, source, 10)
 
 
-def test_folders_are_cut_too(tmp_path: Path) -> None:
+def test_folders_are_split_into_parts(tmp_path: Path) -> None:
     for number in range(5):
         (tmp_path / f"Mill {chr(65 + number)}.jpg").write_bytes(bytes([number]))
     for alias, records in ((IMAGES, read_photos), (PAGES, read_pages)):
@@ -92,7 +90,7 @@ def prepared(source: Path, part: Part) -> list[Any]:
     return [pickle.loads(row["item"]) for row in prepare(row_of(0, part.content), PAGES, source)]
 
 
-def test_a_machine_without_the_source_ends_the_run_and_rejects_nothing(tmp_path: Path) -> None:
+def test_missing_source_on_a_worker_ends_the_run(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "mill.txt").write_text("The mill.")
     [part] = cut(PAGES, tmp_path / "pages", 10)[0]
@@ -101,7 +99,7 @@ def test_a_machine_without_the_source_ends_the_run_and_rejects_nothing(tmp_path:
     assert isinstance(failure, DependencyUnavailable)
 
 
-def test_a_record_that_our_code_did_not_expect_is_named_and_its_part_goes_on(
+def test_unexpected_record_is_reported_and_its_part_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = pages(tmp_path, 5)
@@ -118,7 +116,7 @@ def test_a_record_that_our_code_did_not_expect_is_named_and_its_part_goes_on(
     assert prepared(source, part) == usual
 
 
-def test_of_several_records_with_one_key_the_first_that_claims_it_counts() -> None:
+def test_first_record_claims_a_duplicate_key() -> None:
     claims = Claims()
     assert claims.claim({"a": "line 1"}) == {"a": "line 1"}
     assert claims.claim({"a": "line 2", "b": "line 3"}) == {"a": "line 1", "b": "line 3"}
@@ -151,18 +149,14 @@ def run_of(
     return WithoutRay(source, come_back), cut(PAGES, source, 5)[0]
 
 
-def test_a_part_that_does_not_come_back_whole_is_tried_once_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_incomplete_part_is_retried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, cuts = run_of(tmp_path, monkeypatch, lambda line, time: time > 1 or line != 13)
     run.take(cuts, ())
     assert (run.tally.written, run.tally.points) == (20, 20)
     assert sorted(run.finished) == [f"part-{n}-of-4-by-5-5-5" for n in range(4)]
 
 
-def test_finished_parts_are_counted_and_not_gone_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_finished_parts_are_counted_and_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = list[int]()
 
     def come_back(line: int, _: int) -> bool:
@@ -175,7 +169,7 @@ def test_finished_parts_are_counted_and_not_gone_through(
     assert (run.tally.written, run.tally.counts[Outcome.UNCHANGED], run.tally.points) == (15, 4, 24)
 
 
-def test_a_run_that_loses_a_part_twice_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_fails_after_losing_a_part_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, cuts = run_of(tmp_path, monkeypatch, lambda line, _: line != 13)
     with pytest.raises(DependencyUnavailable, match="Ray has lost 1 of 4 parts twice"):
         run.take(cuts, ())
@@ -184,7 +178,7 @@ def test_a_run_that_loses_a_part_twice_fails(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("points", "exactly", "whole"), [(10, True, True), (9, True, False), (11, True, False), (11, False, True)]
 )
-def test_readers_are_led_on_only_where_all_points_are_there(points: int, exactly: bool, whole: bool) -> None:
+def test_index_is_published_only_with_all_points(points: int, exactly: bool, whole: bool) -> None:
     built = Built(points=points, ready=True)
     if whole:
         require_points(10, exactly, built)
@@ -193,7 +187,7 @@ def test_readers_are_led_on_only_where_all_points_are_there(points: int, exactly
             require_points(10, exactly, built)
 
 
-async def test_a_service_takes_the_names_of_as_many_parts_as_there_may_be(tmp_path: Path) -> None:
+async def test_service_accepts_the_largest_number_of_parts(tmp_path: Path) -> None:
     async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client:
         await client.post("/v1/collections", json={"name": "v1"})
         names = [f"part-{number}-of-4000-by-1000000-1000000-20000000" for number in range(stages.MOST_PARTS)]
@@ -202,7 +196,7 @@ async def test_a_service_takes_the_names_of_as_many_parts_as_there_may_be(tmp_pa
         assert reply.json()["finished"] == names
 
 
-async def test_an_index_that_is_never_built_ends_the_wait_with_a_sentence(
+async def test_unbuilt_index_ends_the_wait_with_a_message(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(EdgeStore, "build", lambda *_: False)

@@ -71,7 +71,7 @@ SITE = "Mill Handbook 2.0"
         ("", "<h2>Grinding</h2>", ""),
     ],
 )
-def test_a_chapter_is_titled_by_itself_and_not_by_its_site(title: str, body: str, expected: str) -> None:
+def test_chapter_title_overrides_the_site_title(title: str, body: str, expected: str) -> None:
     html = f"<html><head><title>{title}</title></head><body>{body}<p>Stones grind the grain.</p>"
     assert page_of(html).title == expected
 
@@ -110,7 +110,7 @@ It gives *40* litres[^1] and costs ~~300~~ 250 crowns. See [the manual][man] and
 """
 
 
-def test_markdown_is_read_as_what_it_stands_for() -> None:
+def test_markdown_is_rendered_to_text() -> None:
     page = page_of(MARKDOWN, PageFormat.MARKDOWN, url="")
     assert (page.title, page.url) == ("Pump P9", "https://pumps.example/p9")
     assert page.last_modified == datetime(2021, 4, 3, tzinfo=UTC)
@@ -155,14 +155,14 @@ def test_a_wrapped_line_of_plain_text_keeps_its_number() -> None:
         ("<meta charset=ks_c_5601-1987><p>탑의".encode("cp949"), "탑의"),
     ],
 )
-def test_an_encoding_is_decided_as_browsers_do(content: bytes, text: str) -> None:
+def test_encoding_is_detected_as_in_browsers(content: bytes, text: str) -> None:
     assert text_of(page_of(content)).strip() == text
 
 
 @pytest.mark.parametrize(
     "html", ["", "<", "<html></html>", "<p>" * 3000, "<table>" * 500, "<html><nav>a</nav></html>"]
 )
-def test_a_page_without_content_says_so(html: str) -> None:
+def test_page_without_content_is_an_error(html: str) -> None:
     with pytest.raises(NoContent):
         page_of(html)
 
@@ -184,11 +184,11 @@ def test_broken_html_gives_a_page_or_a_reason(html: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\n", "\x0c", "\u2028", "\u200b"])
-def test_every_end_of_a_line_is_white_space(end: str) -> None:
+def test_every_line_break_is_white_space(end: str) -> None:
     assert text_of(page_of(f"It opened{end}in 1820.".encode(), PageFormat.TEXT)) == "It opened in 1820."
 
 
-def test_spans_of_a_hostile_table_are_bounded() -> None:
+def test_malicious_table_spans_are_limited() -> None:
     row = "<tr>" + "<td colspan=1000 rowspan=60000>x</td>" * 100 + "</tr>"
     assert len(text_of(page_of(f"<table>{row * 50}</table>"))) < 200_000
 
@@ -210,7 +210,7 @@ def test_spans_of_a_hostile_table_are_bounded() -> None:
         ("Redirecting", "<p>If you are not redirected automatically, follow this link.</p>", "another one"),
     ],
 )
-def test_a_page_that_is_none_is_named(title: str, body: str, reason: str) -> None:
+def test_bot_checks_and_error_pages_are_reported(title: str, body: str, reason: str) -> None:
     with pytest.raises(NoContent, match=f"{reason}.*Save the page from a browser"):
         page_of(f"<html><head><title>{title}</title></head><body>{body}</body></html>")
 
@@ -228,5 +228,5 @@ def test_a_page_that_is_none_is_named(title: str, body: str, reason: str) -> Non
         ),
     ],
 )
-def test_an_article_about_such_pages_is_a_page(body: str) -> None:
+def test_articles_about_bot_checks_and_errors_are_read(body: str) -> None:
     assert page_of(f"<html><body>{body}</body></html>").blocks

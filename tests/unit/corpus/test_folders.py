@@ -68,7 +68,7 @@ def reasons(outcomes: Sequence[object]) -> dict[str, str]:
         ("U-2.jpg", "U-2"),
     ],
 )
-def test_a_name_says_what_a_photo_shows(name: str, thing: str) -> None:
+def test_file_name_gives_the_entity_of_a_photo(name: str, thing: str) -> None:
     assert thing_in(PurePosixPath(name)) == thing
 
 
@@ -97,7 +97,7 @@ def test_metadata_applies_to_photos_of_the_same_thing(tmp_path: Path) -> None:
     assert (elsewhere.entity, elsewhere.attributes) == ("Eiffel Tower", {})
 
 
-def test_metadata_names_what_a_camera_has_numbered(tmp_path: Path) -> None:
+def test_metadata_names_photos_with_camera_numbers(tmp_path: Path) -> None:
     write(tmp_path, "IMG_0001.jpg", "IMG_0002.jpg")
     metadata(tmp_path, {"file_name": "IMG_0001.jpg", "entity": "The mill"})
     outcomes = list(read_photos(tmp_path))
@@ -205,7 +205,7 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: py
     assert list(photos(tmp_path)) == ["mill.jpg"]
 
 
-def test_a_folder_gives_its_pages_and_names_all_other_files(tmp_path: Path) -> None:
+def test_folder_yields_pages_and_reports_other_files(tmp_path: Path) -> None:
     names = ("b.html", "a.md", "sub/c d.txt", "x.exe", "sub/y.doc", "p.jpg", ".git/z.html")
     write(tmp_path, *names, content=b"words")
     write(tmp_path, "none.htm", content=b" ")
@@ -221,7 +221,7 @@ def test_a_folder_gives_its_pages_and_names_all_other_files(tmp_path: Path) -> N
     assert count_records(tmp_path) == len(outcomes) == 7
 
 
-def test_the_folder_of_a_saved_page_is_named_once(tmp_path: Path) -> None:
+def test_saved_pages_folder_is_reported_once(tmp_path: Path) -> None:
     write(
         tmp_path, "trip.html", "trip_files/frame.html", "trip_files/a.js", "Plan.htm", "Plan-Dateien/b.html"
     )
@@ -249,7 +249,7 @@ def test_bytes_that_are_not_text_are_refused(tmp_path: Path, name: str, content:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "iso-8859-1", "cp1252"])
-def test_text_in_any_usual_encoding_is_no_binary_file(tmp_path: Path, encoding: str) -> None:
+def test_text_in_common_encodings_is_accepted(tmp_path: Path, encoding: str) -> None:
     write(tmp_path, "page.txt", content="Café Düne kostet\t5 Kronen.\r\n\fIm März.".encode(encoding))
     assert [type(each) for each in read_pages(tmp_path)] == [PageRecord]
 
@@ -270,7 +270,7 @@ def test_digest_changes_with_content_and_names(tmp_path: Path) -> None:
     assert len({before, described, manifest_digest(tmp_path)}) == 3
 
 
-def test_one_document_is_read_and_told_apart_as_a_folder_of_one(tmp_path: Path) -> None:
+def test_single_document_is_treated_as_a_folder(tmp_path: Path) -> None:
     write(tmp_path, "visit.pdf", content=b"%PDF-1.7\n\xe2\xe3\xcf\xd3")
     document = tmp_path / "visit.pdf"
     assert count_records(document) == 1

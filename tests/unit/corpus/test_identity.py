@@ -35,7 +35,7 @@ def counts(report: IngestReport) -> tuple[int, int, int, int]:
     return report.added, report.replaced, report.unchanged, report.removed
 
 
-async def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
+async def test_equal_names_in_two_folders_are_two_documents(tmp_path: Path) -> None:
     one = folder(tmp_path / "one", {"README.md": "Elm Hall has 14 rooms.", "sub/README.md": "The annex."})
     other = folder(tmp_path / "other", {"README.md": "Oak Hall has 22 rooms."})
     async with text_search(tmp_path) as client:
@@ -49,7 +49,7 @@ async def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path
     }
 
 
-async def test_another_folder_of_the_same_name_is_refused_unless_it_is_named(tmp_path: Path) -> None:
+async def test_second_folder_of_the_same_name_needs_a_source_name(tmp_path: Path) -> None:
     first = folder(tmp_path / "x" / "docs", {"a.md": "The mill."})
     second = folder(tmp_path / "y" / "docs", {"a.md": "The pond."})
     async with text_search(tmp_path) as client:
@@ -63,7 +63,7 @@ async def test_another_folder_of_the_same_name_is_refused_unless_it_is_named(tmp
         assert (await pages(client))["file:docs/a.md"] == "The pond."
 
 
-def test_a_canonical_link_that_files_share_is_not_their_url(tmp_path: Path) -> None:
+def test_shared_canonical_link_is_not_used(tmp_path: Path) -> None:
     html = '<html><head><link rel=canonical href="https://museum.example/"></head><p>It has {}0 clocks.</p>'
     rooms = folder(tmp_path / "rooms", {f"{number}.html": html.format(number) for number in range(1, 4)})
     items = [each for each in page_items(rooms) if isinstance(each, PageItem)]
@@ -75,7 +75,7 @@ def test_a_canonical_link_that_files_share_is_not_their_url(tmp_path: Path) -> N
     assert (alone.key, alone.chunks[0].url) == ("file:rooms/1.html", "https://museum.example/")
 
 
-async def test_sync_removes_what_is_gone_and_nothing_of_other_sources(tmp_path: Path) -> None:
+async def test_sync_removes_deleted_files_of_its_source_only(tmp_path: Path) -> None:
     docs = folder(tmp_path / "docs", {"a.md": "The mill.", "b.md": "The pond.", "c.md": "The well."})
     other = folder(tmp_path / "other", {"a.md": "The weir."})
     async with text_search(tmp_path) as client:
@@ -92,7 +92,7 @@ async def test_sync_removes_what_is_gone_and_nothing_of_other_sources(tmp_path: 
     assert set(held) == {"file:docs/a.md", "file:docs/c.md", "file:other/a.md"}
 
 
-async def test_what_lies_in_an_indexed_folder_keeps_its_address_there(tmp_path: Path) -> None:
+async def test_files_in_an_indexed_folder_keep_their_address(tmp_path: Path) -> None:
     files = {"a.md": "The mill.", "visit/b.md": "Open until six.", "visit/c.md": "Closed on Monday."}
     docs = folder(tmp_path / "docs", files)
     async with text_search(tmp_path) as client:
@@ -131,7 +131,7 @@ async def test_corrected_facts_of_a_photo_replace_the_old_ones(tmp_path: Path) -
     assert listed["parts"] == listed["total"] == 2
 
 
-def test_one_photo_is_what_it_is_in_its_folder(tmp_path: Path) -> None:
+def test_single_photo_equals_its_folder_entry(tmp_path: Path) -> None:
     files = {"gorm_tower.jpg": "photo", "gate.jpg": "another", "sub/gate.jpg": "third"}
     files["metadata.jsonl"] = json.dumps({"file_name": "gorm_tower.jpg", "height": "331 m"})
     photos = folder(tmp_path / "photos", files)
@@ -145,7 +145,7 @@ def test_one_photo_is_what_it_is_in_its_folder(tmp_path: Path) -> None:
     assert (alone.item.attributes, alone.key) == ({"height": "9 m"}, "file:sub/gate.jpg")
 
 
-def test_lines_about_one_photo_are_told_apart_by_the_thing_that_they_name(tmp_path: Path) -> None:
+def test_lines_about_one_photo_are_distinguished_by_entity(tmp_path: Path) -> None:
     lines = [{"photo": "a.jpg", "entity": entity} for entity in ("Mill", "Pond", "Mill")]
     files = {"a.jpg": "photo", "images.jsonl": "\n".join(map(json.dumps, lines))}
     manifest = folder(tmp_path / "museum", files) / "images.jsonl"

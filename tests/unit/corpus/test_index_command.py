@@ -38,7 +38,7 @@ def test_counts_and_rejected_lines_are_shown() -> None:
 
 
 @pytest.mark.parametrize(("indexed", "unchanged", "status"), [(1, 0, 0), (0, 1, 0), (0, 0, 1)])
-def test_the_exit_status_tells_whether_anything_is_there(indexed: int, unchanged: int, status: int) -> None:
+def test_exit_status_is_0_only_if_something_is_indexed(indexed: int, unchanged: int, status: int) -> None:
     assert run(IngestReport(indexed, 0, unchanged, (), None))[0] == status
 
 

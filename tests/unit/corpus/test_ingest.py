@@ -75,7 +75,7 @@ async def test_each_record_is_reported_with_its_outcome(tmp_path: Path) -> None:
     assert {each.where for each in reports[0].rejected} == {"line 2", "line 3"}
 
 
-async def test_a_changed_picture_never_changes_the_published_version(tmp_path: Path) -> None:
+async def test_changed_picture_leaves_the_published_version_unchanged(tmp_path: Path) -> None:
     source = lines(
         tmp_path / "pages.jsonl", [page("a", "The mill.") | {"image": "a.png"}, page("b", "The pond.")]
     )
@@ -90,7 +90,7 @@ async def test_a_changed_picture_never_changes_the_published_version(tmp_path: P
     assert points == 2
 
 
-async def test_only_the_current_and_the_previous_version_are_kept(tmp_path: Path) -> None:
+async def test_older_versions_than_the_previous_are_deleted(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
         reports = [
             await index_pages(client, lines(tmp_path / "pages.jsonl", [page(name, f"The {name} mill.")]))
@@ -112,7 +112,7 @@ async def test_bad_manifest_leaves_the_index_unchanged(tmp_path: Path) -> None:
     assert {each.reason for each in report.rejected} >= {"There is no text in the page."}
 
 
-async def test_pages_with_more_passages_and_pictures_than_a_call_takes_are_indexed_whole(
+async def test_pages_larger_than_one_call_are_indexed_completely(
     tmp_path: Path,
 ) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (512, 512, 3), np.uint8)
@@ -130,7 +130,7 @@ async def test_pages_with_more_passages_and_pictures_than_a_call_takes_are_index
     assert version["points"] > 130 + 300  # more than fits into one request of 32 MiB
 
 
-async def test_one_url_twice_is_one_page_and_indexing_it_again_changes_nothing(tmp_path: Path) -> None:
+async def test_duplicate_url_is_one_page_and_reindexing_is_idempotent(tmp_path: Path) -> None:
     source = lines(tmp_path / "pages.jsonl", [page("a", "The mill."), page("a", "The other mill.")])
     async with text_search(tmp_path) as client:
         report = await index_pages(client, source)
@@ -174,7 +174,7 @@ def patient(*pauses_s: float) -> tuple[IngestOptions, list[float]]:
     return IngestOptions(patience=Patience(pauses_s=pauses_s, pause=pause)), waits
 
 
-async def test_a_service_that_is_not_there_is_an_error_after_some_tries(tmp_path: Path) -> None:
+async def test_unavailable_service_is_an_error_after_retries(tmp_path: Path) -> None:
     source = lines(tmp_path / "pages.jsonl", [page("a", "The mill.")])
     options, waits = patient(1.0, 2.0)
     with pytest.raises(DependencyUnavailable):
@@ -247,7 +247,7 @@ async def test_bad_photo_does_not_block_its_batch(tmp_path: Path) -> None:
     }
 
 
-async def test_a_folder_of_photos_is_indexed_as_a_manifest_is(tmp_path: Path) -> None:
+async def test_photo_folder_is_indexed_like_a_manifest(tmp_path: Path) -> None:
     folder = tmp_path / "photos"
     folder.mkdir()
     for name, content in {"old_mill-1.jpg": b"1", "old_mill-2.jpg": b"2", "bad.png": b"broken"}.items():
@@ -275,7 +275,7 @@ async def test_a_folder_of_photos_is_indexed_as_a_manifest_is(tmp_path: Path) ->
     assert seen == {("Old Mill",)}
 
 
-async def test_a_busy_service_is_asked_again(tmp_path: Path) -> None:
+async def test_busy_service_is_retried(tmp_path: Path) -> None:
     options, waits = patient(0.5, 0.5)
     async with live(photo_shelf(tmp_path, busy=2)) as client:
         report = await ingest_photos(photos(tmp_path, {"mill": b"photo"}), str(client.base_url), options)

@@ -79,7 +79,7 @@ def test_good_lines_are_read_around_bad_and_empty_ones(folder: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01"]
 )
-def test_a_file_that_is_no_text_is_one_error_and_not_one_a_line(tmp_path: Path, content: bytes) -> None:
+def test_binary_manifest_is_one_error(tmp_path: Path, content: bytes) -> None:
     source = tmp_path / "thing"
     source.write_bytes(content * 1000)
     for read in (read_photos, read_pages):
@@ -99,7 +99,7 @@ def test_the_digest_changes_with_the_manifest_and_with_its_photos(folder: Path) 
     assert len({before, changed, manifest_digest(manifest, [photo])}) == 3
 
 
-def test_every_passage_has_its_pages_picture_and_another_picture_makes_another_page(folder: Path) -> None:
+def test_passages_have_the_pages_picture_and_it_changes_the_digest(folder: Path) -> None:
     manifest = folder / "pages.jsonl"
     page = {"url": "https://pages.example/a", "text": "It is a lamp. " * 400, "image": "lamp.png"}
     manifest.write_text(json.dumps(page))
@@ -148,7 +148,7 @@ def test_dates_are_read_in_the_web_s_two_forms(text: str, expected: datetime | N
     ],
     ids=["spans", "records"],
 )
-def test_a_line_without_an_end_is_never_held_whole(
+def test_endless_line_is_not_read_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: Callable[[Path], int]
 ) -> None:
     monkeypatch.setattr(manifests, "LONGEST_LINE", 2**16)
@@ -166,7 +166,7 @@ def test_a_line_without_an_end_is_never_held_whole(
     assert most < 4 * 2**20
 
 
-def test_a_number_that_tells_no_photos_apart_is_named(tmp_path: Path) -> None:
+def test_image_number_of_several_photos_is_reported(tmp_path: Path) -> None:
     for name in ("Toy_Story_3.jpg", "arch-1.jpg", "arch-2.jpg", "Boeing 747.jpg"):
         (tmp_path / name).write_bytes(b"\xff\xd8\xff")
     remarks = {each.where: each.remark for each in read_photos(tmp_path) if not isinstance(each, Rejected)}

@@ -54,7 +54,7 @@ serve(handle, Bounds(0.5, ((resource.RLIMIT_DATA, 512 << 20),)))
         (b"lies", "cannot be read"),
     ],
 )
-def test_a_document_that_harms_its_process_is_refused_and_the_next_one_is_read(
+def test_document_that_crashes_the_reader_is_refused(
     content: bytes, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "hostile_reader.py").write_text(HOSTILE)
@@ -122,7 +122,7 @@ def record(*pages: bool) -> PageRecord:
     return PageRecord("guide.pdf", scanned(*pages), PageFormat.PDF, fallback_url="file:guide.pdf")
 
 
-def test_a_scanned_page_is_read_with_headings_and_tables_and_keeps_its_number(ocr_url: str) -> None:
+def test_scanned_page_keeps_headings_tables_and_number(ocr_url: str) -> None:
     page = read_page(record(False, True), ocr_url)
     assert page.remarks == ("Read by OCR: page 2.",)
     text = "\n".join(passages(page))
@@ -131,7 +131,7 @@ def test_a_scanned_page_is_read_with_headings_and_tables_and_keeps_its_number(oc
     assert "Day: Sunday; Open: 10:00; Close: 12:00" in text
 
 
-def test_without_ocr_the_text_is_indexed_and_pictures_are_named_or_refused_with_what_to_do() -> None:
+def test_scanned_pages_without_ocr_are_reported() -> None:
     item = prepare_page(record(False, True, True), NOBODY)
     assert isinstance(item, PageItem)
     assert "built in 1820" in item.chunks[0].text
@@ -142,7 +142,7 @@ def test_without_ocr_the_text_is_indexed_and_pictures_are_named_or_refused_with_
         read_page(record(True), NOBODY)
 
 
-def test_pages_beyond_the_limit_are_named(ocr_url: str) -> None:
+def test_pages_over_the_limit_are_reported(ocr_url: str) -> None:
     jpeg = render_page(scanned(True), 1)
     page = read_page(record(False), ocr_url)
     many = tuple(range(2, MOST_PICTURES + 4))

@@ -57,7 +57,7 @@ async def run(url: httpx.URL | str, *arguments: str) -> Result:
     return await anyio.to_thread.run_sync(lambda: CliRunner().invoke(app, arguments, env=environment))
 
 
-async def test_replace_never_writes_into_the_published_version(tmp_path: Path) -> None:
+async def test_replace_never_changes_the_published_version(tmp_path: Path) -> None:
     """Here by a change that neither the size nor the time of the file tells."""
     source = tmp_path / "page.txt"
     async with text_search(tmp_path) as client:
@@ -98,7 +98,7 @@ async def test_new_version_replaces_the_rolled_back_one(tmp_path: Path) -> None:
         assert await go_back(client) == (third, first)
 
 
-async def test_interrupted_rollback_is_complete_for_searches(tmp_path: Path) -> None:
+async def test_searches_see_a_complete_interrupted_rollback(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
         first = await publish(client, tmp_path, "The red mill.")
         await publish(client, tmp_path, "The blue mill.")
@@ -110,7 +110,7 @@ async def test_interrupted_rollback_is_complete_for_searches(tmp_path: Path) -> 
         assert await snippets(client, "mill") == ["The red mill."]
 
 
-async def test_searches_go_on_through_publishing_and_going_back(tmp_path: Path) -> None:
+async def test_searches_continue_during_publishing_and_rollback(tmp_path: Path) -> None:
     answers: list[list[str]] = []
 
     async def keep_asking(client: httpx.AsyncClient) -> None:
@@ -179,7 +179,7 @@ async def test_broken_version_needs_replace(tmp_path: Path) -> None:
         assert await snippets(client, "mill") == ["The blue mill."]
 
 
-async def test_what_is_removed_is_not_found_until_it_is_rolled_back(tmp_path: Path) -> None:
+async def test_removed_document_is_found_again_after_rollback(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client, service_of(client) as service:
         await index_pages(client, docs(tmp_path))
         held = DocumentIndex(service, "pages")
@@ -193,7 +193,7 @@ async def test_what_is_removed_is_not_found_until_it_is_rolled_back(tmp_path: Pa
     assert removed == [["file:docs/mill.md"], []]
 
 
-async def test_a_new_name_is_searched_and_lasts_until_the_file_changes(tmp_path: Path) -> None:
+async def test_renamed_document_keeps_its_name_until_the_file_changes(tmp_path: Path) -> None:
     source = docs(tmp_path)
     address = "file:docs/mill.md"
     async with text_search(tmp_path) as client, service_of(client) as service:
@@ -211,7 +211,7 @@ async def test_a_new_name_is_searched_and_lasts_until_the_file_changes(tmp_path:
         assert (await held.show("file:docs/mill.md")).name == "The mill"
 
 
-async def test_a_version_that_readers_see_is_not_changed(tmp_path: Path) -> None:
+async def test_published_version_is_not_changed(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
         await index_pages(client, docs(tmp_path))
         removal = {"addresses": ["file:docs/mill.md"]}

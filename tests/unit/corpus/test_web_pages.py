@@ -57,7 +57,7 @@ def short_and_long(html: str) -> tuple[str, str]:
         ('was <span style="text-decoration: line-through">450</span> now 420', "was now 420"),
     ],
 )
-def test_notes_and_powers_are_told_apart_by_any_markup(html: str, expected: str) -> None:
+def test_notes_and_powers_are_distinguished_in_any_markup(html: str, expected: str) -> None:
     for shown in short_and_long(f"<p>The text is {html}, says the guide.</p>"):
         assert f"The text is {expected}, says the guide." in " ".join(shown.split())
 
@@ -85,7 +85,7 @@ def test_notes_and_powers_are_told_apart_by_any_markup(html: str, expected: str)
         ("<tr><th colspan=2>Prices<tr><th>Who<th>Price<tr><td>Adults<td>£5", "Who: Adults; Price: £5"),
     ],
 )  # fmt: skip
-def test_tables_are_read_by_what_they_are(rows: str, expected: str) -> None:
+def test_tables_are_read_by_their_kind(rows: str, expected: str) -> None:
     for shown in short_and_long(f"<table>{rows}</table>"):
         assert expected in shown
         assert "1980" not in shown
@@ -120,7 +120,7 @@ def test_tables_are_read_by_what_they_are(rows: str, expected: str) -> None:
         ("<div class=cookies><p>Bake the oat cookies for 12 minutes at 180 degrees.</p></div>", "12 minutes"),
     ],
 )  # fmt: skip
-def test_nothing_that_an_article_shows_is_lost(html: str, expected: str) -> None:
+def test_displayed_article_text_is_kept(html: str, expected: str) -> None:
     for shown in short_and_long(html):
         assert expected in shown
 
@@ -139,19 +139,19 @@ def test_nothing_that_an_article_shows_is_lost(html: str, expected: str) -> None
         "<nav><a href=a>999</a></nav>",
     ],
 )
-def test_what_nobody_reads_there_is_left_out(html: str) -> None:
+def test_navigation_and_hidden_text_is_left_out(html: str) -> None:
     for shown in short_and_long(f"<p>The tower is 88 m tall, says the guide of the county.</p>{html}"):
         assert "88 m tall" in shown
         assert "999" not in shown
 
 
-def test_a_page_says_which_share_of_it_was_left_out() -> None:
+def test_page_reports_the_share_left_out() -> None:
     menu = "<div class=sidebar>" + "<a href=a>Another page of ours</a> " * 100 + "</div>"
     assert read(f"<main>{PROSE}</main>").left_out == 0
     assert 0.5 < read(f"<main>{PROSE}</main>{menu}{menu}").left_out < 0.95
 
 
-def test_a_page_of_scripts_is_read_by_its_description() -> None:
+def test_script_page_is_read_from_its_description() -> None:
     facts = '{"@type": "Museum", "name": "Falk", "foundingDate": "1936", "url": "https://a.example"}'
     head = (
         "<title>Falk</title><meta name=description content='It has a 1.2 m mirror.'>"
@@ -204,7 +204,7 @@ TEASERS = "".join(
         "</table></div>",
     ],
 )
-def test_sections_beside_the_text_stay(page: str) -> None:
+def test_related_sections_are_kept(page: str) -> None:
     shown = text(read(page.format(prose=PROSE * 2)))
     assert all(words in shown for words in ("8 to 14", "to 12", "the ports they"))
 
@@ -223,7 +223,7 @@ def test_sections_beside_the_text_stay(page: str) -> None:
         "<p>Printed in 999 in Elg.</p>",
     ],
 )
-def test_other_matter_beside_the_text_goes(beside: str) -> None:
+def test_unrelated_sections_are_removed(beside: str) -> None:
     for page in (f"<div><div>{PROSE * 2}</div>{beside}</div>", f"<main>{PROSE * 2}</main>{beside}"):
         shown = text(read(page))
         assert "999" not in shown

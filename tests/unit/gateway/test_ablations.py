@@ -98,7 +98,7 @@ SYSTEMS: dict[str, tuple[Ask, frozenset[str], dict[str, set[str]]]] = {
     ("system", "module"),
     [(name, module) for name, (_, modules, _) in SYSTEMS.items() for module in sorted(modules)],
 )
-async def test_left_out_module_is_not_begun_and_not_degraded(system: str, module: str) -> None:
+async def test_left_out_module_is_not_started_and_not_degraded(system: str, module: str) -> None:
     ask, _, stages = SYSTEMS[system]
     whole, rest = await ask(), await ask(missing=[module])
     assert set(whole.stages) - set(rest.stages) == stages.get(module, set())
@@ -111,7 +111,7 @@ async def test_left_out_module_is_not_begun_and_not_degraded(system: str, module
 
 
 @pytest.mark.parametrize("ask", [ask_loreglass, dragon])
-async def test_without_fusion_the_entity_is_evidence_but_in_no_text_query(ask: Ask) -> None:
+async def test_entity_is_evidence_but_not_in_queries_without_fusion(ask: Ask) -> None:
     result = await ask(missing=["fusion-search"])
     assert BOOK not in " ".join(result.services.text_search.calls[0].queries)
     assert result.outcome.entity is not None
@@ -153,7 +153,7 @@ async def test_without_a_brief_verdict_the_judge_gives_its_reason() -> None:
     assert result.outcome.reason is Reason.ANSWERED
 
 
-async def test_without_the_verifier_an_unsupported_answer_is_given_and_ignorance_is_not() -> None:
+async def test_unsupported_answer_is_given_without_the_verifier() -> None:
     services = FakeServices(verifier=VerifyReply(supported=False, probability=0.01, checks=[]))
     assert (await dragon(services=services)).outcome.abstained
     assert not (await dragon(services=services, missing=["verifier"])).outcome.abstained
@@ -188,7 +188,7 @@ async def test_three_step_answers_from_the_other_searches(
     assert result.services.reranker.calls == []
 
 
-async def test_wiki_prf_without_a_module_uses_what_was_retrieved() -> None:
+async def test_wiki_prf_without_a_module_uses_retrieved_text() -> None:
     document, sections = filter_pieces(await ask_wiki_prf(services=with_crop(), missing=["processing"]))
     assert (bool(document), sections) == (True, [])
     unfiltered = await ask_wiki_prf(services=with_crop(), missing=["filtering"])

@@ -81,7 +81,7 @@ def arrivals(visits: Mapping[str, Mapping[str, Any]]) -> Scene:
     return scene
 
 
-def test_limit_of_questions_in_flight_and_the_next_waits() -> None:
+def test_questions_over_the_limit_wait() -> None:
     async def scene(door: Door, group: TaskGroup) -> None:
         for name in "abc":
             await arrive(group, door, name)
@@ -93,7 +93,7 @@ def test_limit_of_questions_in_flight_and_the_next_waits() -> None:
     assert play(scene, in_flight=2).entered == ["a", "b", "c"]
 
 
-def test_busy_from_half_its_places_on() -> None:
+def test_node_is_busy_from_half_its_places() -> None:
     async def scene(door: Door, group: TaskGroup) -> None:
         assert not door.admission.busy
         await arrive(group, door, "a")
@@ -116,7 +116,7 @@ def test_question_with_too_little_time_is_refused_although_there_is_room() -> No
     assert isinstance(door.refused["hopeless"], DeadlineExceeded)
 
 
-def test_question_whose_turn_comes_too_late_is_shed_on_arrival() -> None:
+def test_question_with_a_late_expected_turn_is_shed_on_arrival() -> None:
     async def scene(door: Door, group: TaskGroup) -> None:
         await door.ask("teaches the pace", work_s=4)
         for name in ("a", "b", "c"):
@@ -135,7 +135,7 @@ def test_question_whose_turn_comes_too_late_is_shed_on_arrival() -> None:
 
 
 @pytest.mark.parametrize("within_s", [(11, 11, 11, 11), (11, 7, 5)])
-def test_at_first_the_pace_is_what_is_needed_and_the_next_in_line_waits_for_half(
+def test_initial_pace_estimate_is_the_needed_time(
     within_s: Sequence[float],
 ) -> None:
     visits = {str(place): {"within_s": each, "needed_s": 4} for place, each in enumerate(within_s)}
@@ -174,7 +174,7 @@ VISITS = st.lists(st.tuples(TENTHS, ASKED, st.none() | TENTHS), max_size=30)
 
 @settings(max_examples=80)
 @given(VISITS, st.integers(1, 3), st.integers(0, 5))
-def test_any_visits_keep_the_limits_and_leave_no_place_idle_or_lost(
+def test_random_visits_keep_limits_and_lose_no_place(
     visits: list[tuple[float, dict[str, Any], float | None]], in_flight: int, waiting: int
 ) -> None:
     left = 0

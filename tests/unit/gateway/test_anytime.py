@@ -28,7 +28,9 @@ async def trace_of(world: World, trace_id: str) -> Trace:
     return Trace.model_validate_json((await world.client.get(f"/traces/{trace_id}")).content)
 
 
-async def test_what_does_not_fit_is_given_up_and_named(services: FakeServices, tmp_path: Path) -> None:
+async def test_stages_that_do_not_fit_are_skipped_and_reported(
+    services: FakeServices, tmp_path: Path
+) -> None:
     services.image_search.reply = images(image_hit(score=0.7))
     plans = []
     for crops_ms, is_cut in ((1, False), (40_000, True)):
@@ -45,7 +47,7 @@ async def test_what_does_not_fit_is_given_up_and_named(services: FakeServices, t
     assert len(services.cropper.calls) == 1
 
 
-async def test_without_the_planner_nothing_is_given_up(services: FakeServices, tmp_path: Path) -> None:
+async def test_no_stage_is_skipped_without_the_planner(services: FakeServices, tmp_path: Path) -> None:
     services.image_search.reply = images(image_hit(score=0.7))
     slow = table(tmp_path, cropper=40_000, crop_search=40_000, verifier=50_000)
     async with gateway_before(services, latencies=slow, experiments=True) as world:
@@ -63,9 +65,7 @@ async def test_a_smaller_plan_gives_the_reranker_less_to_do(services: FakeServic
     assert (len(request.documents), request.fine_top_n) == (8, 3)
 
 
-async def test_with_a_third_of_a_second_it_still_says_something_in_time(
-    services: FakeServices, world: World
-) -> None:
+async def test_question_with_300_ms_is_answered_in_time(services: FakeServices, world: World) -> None:
     await world.post()  # start the photo decoder before measuring
     services.reranker.mood = Mood.HANGS
     # Four attempts, because the system may pause this process during one.
@@ -74,7 +74,7 @@ async def test_with_a_third_of_a_second_it_still_says_something_in_time(
     assert min(reply.json()["timings_ms"]["total"] for reply in replies) < 300
 
 
-async def test_a_busy_node_looks_up_nothing_on_suspicion(services: FakeServices, tmp_path: Path) -> None:
+async def test_busy_node_does_not_prefetch(services: FakeServices, tmp_path: Path) -> None:
     reasoner = ScriptedReasoner(before_draft=after_reading)
     services.ocr.mood = Mood.HELD
     async with (

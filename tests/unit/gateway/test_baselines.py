@@ -103,7 +103,7 @@ async def test_a_rewritten_query_is_one_clean_line(written: str, searched: str) 
 
 
 @pytest.mark.parametrize("task", baselines.TASKS)
-async def test_crag_mm_keeps_things_from_three_quarters_on_by_cosine_if_there_is_one(task: int) -> None:
+async def test_crag_mm_keeps_entities_with_cosine_of_at_least_075(task: int) -> None:
     name = f"crag-mm-task-{task}"
     services = find_things(0.9, 0.75, 0.749, 0.1)
     assert names(await ask_paper(name, services=services)) == ["Thing 0", "Thing 1"]
@@ -116,7 +116,7 @@ async def test_crag_mm_keeps_things_from_three_quarters_on_by_cosine_if_there_is
     assert "nothing like it was found" in material(await ask_paper(name, photo=None))[0]
 
 
-async def test_a_thing_of_several_images_is_named_once_and_explained_each_time() -> None:
+async def test_entity_of_several_images_is_listed_once() -> None:
     services = FakeServices(
         image_search=images(image_hit("Near", 0.9), image_hit("Far", 0.8), image_hit("Near", 0.7))
     )
@@ -126,7 +126,7 @@ async def test_a_thing_of_several_images_is_named_once_and_explained_each_time()
 
 
 @pytest.mark.parametrize("name", ["direct-rag", *REWRITING])
-async def test_pages_keep_the_order_of_the_search_behind_what_image_search_found(name: str) -> None:
+async def test_pages_follow_image_hits_in_search_order(name: str) -> None:
     result = await ask_paper(name, services=find_pages(3))
     record, *actual = result.explanation.evidence
     assert record.text == AUTHOR
@@ -143,7 +143,7 @@ async def test_pages_keep_the_order_of_the_search_behind_what_image_search_found
 
 
 @pytest.mark.parametrize("name", EVERY)
-async def test_only_the_single_turn_tasks_leave_the_conversation_out(name: str) -> None:
+async def test_single_turn_tasks_omit_the_conversation(name: str) -> None:
     turns = tuple(Turn(f"question {n}", f"answer {n}", False) for n in range(12))
     result = await ask_paper(name, history=turns, photo_is_new=False)
     single = name in ("crag-mm-task-1", "crag-mm-task-2")
@@ -153,14 +153,14 @@ async def test_only_the_single_turn_tasks_leave_the_conversation_out(name: str) 
         assert ("photo is from earlier" in text) is not single
 
 
-async def test_things_take_at_most_two_thousand_tokens() -> None:
+async def test_entities_take_at_most_two_thousand_tokens() -> None:
     services = find_things(*[0.9] * 30, about="a very long story about it. " * 40)
     result = await ask_paper("crag-mm-task-1", services=services, options=WIDE)
     assert len(names(result)) == 30
     assert 6_000 < len(material(result)[0].partition("<<<names>>>")[2]) <= 2_000 * 4
 
 
-async def test_pages_take_at_most_eight_thousand_tokens_or_the_share_of_a_smaller_plan() -> None:
+async def test_pages_take_at_most_eight_thousand_tokens_or_the_plans_share() -> None:
     services = find_pages(50, f"{BOOK} is long. " * 100)
     _, web = material(await ask_paper("crag-mm-task-2", services=services, options=WIDE))
     assert 30_000 < len(web) <= 8_000 * 4

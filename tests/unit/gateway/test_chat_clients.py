@@ -174,7 +174,7 @@ LENIENT: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 
 
 @pytest.mark.parametrize(("message", "question", "degraded"), LENIENT.values(), ids=LENIENT)
-async def test_a_message_is_read_as_other_servers_read_it(
+async def test_messages_are_read_like_other_servers(
     world: World, message: dict[str, Any], question: str, degraded: list[str]
 ) -> None:
     body = {"model": "loreglass:latest", "messages": [message], "max_tokens": -1}
@@ -185,14 +185,14 @@ async def test_a_message_is_read_as_other_servers_read_it(
     assert reply["loreglass"]["degraded"] == degraded
 
 
-async def test_what_follows_the_user_s_last_message_is_not_the_question(world: World) -> None:
+async def test_text_after_the_last_user_message_is_not_the_question(world: World) -> None:
     begun = {"role": "assistant", "content": "The book was"}
     await complete(world, {"model": "loreglass", "messages": [with_photo(QUESTION), begun]})
     assert world.reasoner.queries[-1].question == QUESTION
 
 
 @pytest.mark.parametrize("role", ["system", "assistant"])
-async def test_a_picture_of_others_is_not_the_wearer_s(world: World, role: str) -> None:
+async def test_pictures_of_other_roles_are_not_the_users(world: World, role: str) -> None:
     picture = {**with_photo("Like this one.", OLDER_PHOTO), "role": role}
     asking = {"role": "user", "content": QUESTION}
     await complete(world, {"model": "loreglass", "messages": [with_photo("This?"), picture, asking]})
@@ -201,7 +201,7 @@ async def test_a_picture_of_others_is_not_the_wearer_s(world: World, role: str) 
     assert photo.width == 320
 
 
-async def test_an_old_photo_by_address_is_named_and_no_older_one_taken_for_it(world: World) -> None:
+async def test_earlier_photo_url_is_degraded_without_an_older_substitute(world: World) -> None:
     old = parts(photo_part("https://example.org/a.jpg"), "And this?")
     between, asking = {"role": "assistant", "content": "A book."}, {"role": "user", "content": QUESTION}
     body = {"model": "loreglass", "messages": [with_photo("This?"), between, old, between, asking]}
@@ -228,7 +228,7 @@ WRONG = {
 }
 
 
-async def test_wrong_base_address_is_told_the_right_one(world: World) -> None:
+async def test_wrong_base_url_error_names_the_right_one(world: World) -> None:
     for right, requests in WRONG.items():
         for method, path in map(str.split, requests):
             reply = await world.client.request(method, path, json=SOME_APP if method == "POST" else None)

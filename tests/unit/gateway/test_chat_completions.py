@@ -61,7 +61,7 @@ async def test_pipelines_are_the_models(client: AsyncOpenAI) -> None:
         await client.chat.completions.create(model="gpt-4o", messages=[user(QUESTION)])
 
 
-async def test_stream_has_stages_the_answer_and_the_whole_body(client: AsyncOpenAI, world: World) -> None:
+async def test_stream_has_stages_answer_and_complete_body(client: AsyncOpenAI, world: World) -> None:
     plain = await world.ask()
     stream = await ask(client, stream=True)
     chunks = [chunk async for chunk in stream]
@@ -155,7 +155,7 @@ async def test_endless_list_is_refused(world: World, endless: dict[str, Any]) ->
     assert next(iter(endless)) in reply.json()["error"]["message"]
 
 
-async def test_refusal_without_a_photo_says_what_can_be_asked(client: AsyncOpenAI, world: World) -> None:
+async def test_refusal_without_a_photo_explains_possible_questions(client: AsyncOpenAI, world: World) -> None:
     world.reasoner.say = lambda *_: Reply("", 0.0)
     hello = await ask(client, [user("hello", photo=None)])
     assert "photo that you send" in (hello.choices[0].message.content or "")

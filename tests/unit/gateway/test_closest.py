@@ -63,7 +63,7 @@ def test_sentence_that_is_cut_ends_in_an_ellipsis() -> None:
     assert 'very…" (St Paul' in text
 
 
-def test_closest_is_the_best_passage_with_whole_sentences_of_it() -> None:
+def test_closest_is_the_best_passage_with_complete_sentences() -> None:
     closest = closest_in("How tall is the dome?", page(CATHEDRAL), page("The dome is tall.", score=0.2))
     assert closest.snippet == CATHEDRAL
     assert "Its dome is 111 m tall." in closest.sentence
@@ -158,7 +158,7 @@ def test_spoken_passage_is_short_and_has_the_words_of_the_question() -> None:
     assert len(text) < SPOKEN_CHARS + 60
 
 
-async def test_chat_quotes_it_and_the_next_turn_knows_that_it_was_a_refusal(world: World) -> None:
+async def test_chat_quotes_the_closest_passage_and_remembers_the_refusal(world: World) -> None:
     messages = [{"role": "user", "content": "Who printed The Salt Road?"}]
     text = await complete(world, {"model": "loreglass", "messages": messages})
     assert text.startswith("I don't know for sure. ")
@@ -169,7 +169,7 @@ async def test_chat_quotes_it_and_the_next_turn_knows_that_it_was_a_refusal(worl
     assert turn.abstained
 
 
-async def test_devices_and_speech_say_it_between_the_refusal_and_the_advice(services: FakeServices) -> None:
+async def test_devices_and_speech_quote_it_before_the_advice(services: FakeServices) -> None:
     servers = SpeechServers()
     async with servers.up() as url, gateway_before(services, unsure(), tts_url=url) as world:
         answer = await world.ask()

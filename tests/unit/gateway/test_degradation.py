@@ -92,7 +92,9 @@ async def test_invalid_reply_is_degraded(services: FakeServices, name: str, repl
         (Mood.BUSY, Reason.OVERLOADED),
     ],
 )
-async def test_failed_text_search_is_no_ignorance(services: FakeServices, mood: Mood, reason: Reason) -> None:
+async def test_failed_text_search_is_not_missing_evidence(
+    services: FakeServices, mood: Mood, reason: Reason
+) -> None:
     services.text_search.mood = mood
     answer = await ask_gateway(services, unsure())
     assert answer.entity is not None  # the image search found the thing, but no page could be searched for it
@@ -163,7 +165,7 @@ async def test_refusal_without_a_reasoner_has_the_reason(
 
 
 @pytest.mark.parametrize("text", [" ", "word " * 3_000], ids=["blank", "endless"])
-async def test_unverifiable_answer_is_no_error(services: FakeServices, text: str) -> None:
+async def test_unverifiable_answer_is_not_an_error(services: FakeServices, text: str) -> None:
     def say(_: Query, context: Context) -> Reply:
         return Reply(text, 0.9, (Quote(0, context.evidence[0].text),))
 
@@ -181,7 +183,7 @@ async def test_image_search_does_not_wait_for_ocr(services: FakeServices, world:
         services.ocr.release.set()
 
 
-async def test_print_left_out_by_ocr_is_degraded(services: FakeServices) -> None:
+async def test_text_left_out_by_ocr_is_degraded(services: FakeServices) -> None:
     services.ocr.reply = OcrReply(lines=[text_line("THE SALT ROAD")], width=96, height=64, lines_left_out=40)
     answer = await ask_gateway(services)
     assert answer.degraded == ["ocr_lines"]

@@ -45,7 +45,7 @@ async def test_board_reads_the_answer(world: World) -> None:
     assert world.reasoner.queries[-1].question == "Who wrote this book?"
 
 
-async def test_glasses_ask_the_question_of_their_url(world: World) -> None:
+async def test_glasses_ask_the_question_in_their_url(world: World) -> None:
     answered = await world.ask("Who wrote this book?")
     query = "?question=Who%20wrote%20this%20book%3F"
     for sent in (glasses("assistant-1", PHOTO, query), phone("assistant-1", PHOTO, query)):
@@ -58,7 +58,7 @@ async def test_glasses_ask_the_question_of_their_url(world: World) -> None:
         assert world.reasoner.queries[-1].question == "Who wrote this book?"
 
 
-async def test_photo_without_a_question_asks_what_it_is(world: World) -> None:
+async def test_photo_alone_asks_for_the_object(world: World) -> None:
     await send_raw(world.url, glasses("assistant-2", PHOTO))
     await by_board(world, "  ")
     assert [ask.question for ask in world.reasoner.queries] == ["What is this?"] * 2
@@ -195,7 +195,7 @@ BOARD = b"".join(board_pieces("What is this?", PHOTO))
     ],
     ids=["glasses", "phone", "board", "its address says", "the gateway has a shorter one"],
 )
-async def test_deadline_fits_the_patience_of_the_device(
+async def test_deadline_fits_the_devices_timeout(
     services: FakeServices, sent: bytes, least_ms: int, most_ms: int, settings: dict[str, Any]
 ) -> None:
     async with gateway_before(services, **settings) as world:

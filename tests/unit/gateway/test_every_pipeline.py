@@ -52,7 +52,7 @@ async def ask(system: str, services: FakeServices, **more: Any) -> Result:
 
 
 @pytest.mark.parametrize("system", SERVICES)
-async def test_a_system_calls_its_own_services_only_and_without_a_photo_none_that_looks(system: str) -> None:
+async def test_each_system_calls_its_own_services_only(system: str) -> None:
     whole = await ask(system, services := FakeServices())
     assert {name for name in NAMES if services[name].calls} == {*SERVICES[system].split()}
     assert whole.run.degraded == []
@@ -86,7 +86,7 @@ async def test_reply_without_an_answer_is_a_refusal(system: str, reply: str | Ex
 
 
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "llm-only"])
-async def test_refusal_without_search_results_says_so(system: str) -> None:
+async def test_refusal_without_search_results_has_no_evidence(system: str) -> None:
     services = FakeServices()
     services.find_nothing()
     result = await ask_paper(system, saying("I don't know."), services)

@@ -48,7 +48,7 @@ ADDRESS = "https://a.example/" + "path/" * 30
     ],
     ids=["a word without end", "a long address", "no words"],
 )
-def test_endless_words_are_cut_and_long_addresses_stay_whole(text: str, chunks: list[str]) -> None:
+def test_very_long_words_are_cut_and_urls_kept(text: str, chunks: list[str]) -> None:
     assert texts(text) == chunks
 
 

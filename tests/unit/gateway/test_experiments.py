@@ -140,7 +140,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_more_careful_risk_asks_more_of_an_answer() -> None:
+def test_more_careful_risk_raises_thresholds() -> None:
     eager, balanced, careful = (
         load_thresholds(risk=risk) for risk in (Risk.EAGER, Risk.BALANCED, Risk.CAREFUL)
     )
@@ -149,14 +149,14 @@ def test_a_more_careful_risk_asks_more_of_an_answer() -> None:
     assert eager.supported < balanced.supported < careful.supported
 
 
-def test_a_named_risk_and_a_file_are_not_both_taken(tmp_path: Path) -> None:
+def test_named_risk_and_threshold_file_are_exclusive(tmp_path: Path) -> None:
     mine = written(tmp_path, GIVEN)
     with pytest.raises(ValueError, match="not both"):
         GatewaySettings(risk=Risk.EAGER, thresholds=mine)
     assert GatewaySettings(thresholds=mine).thresholds == mine
 
 
-def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
+def test_custom_threshold_file_replaces_all_values(tmp_path: Path) -> None:
     mine = GIVEN.replace(VERSION, "version = 99").replace("decisive = 0.75", "decisive = 1")
     thresholds = load_thresholds(written(tmp_path, mine))
     assert (thresholds.version, thresholds.decisive) == (99, 1.0)

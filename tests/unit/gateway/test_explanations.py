@@ -129,7 +129,7 @@ class Stuck:
         return refusal(Reason.NO_EVIDENCE, Route.RAG)
 
 
-async def test_timed_out_question_explains_what_was_recorded(anyio_backend: object) -> None:
+async def test_timed_out_question_has_its_recorded_explanation(anyio_backend: object) -> None:
     answer = await answer_of(execution_of(Stuck()), "late", {"explain": True})
     assert answer.reason is Reason.TIMED_OUT
     signals = {"draft_confidence": 0.5, "answer_confidence": 0.8}

@@ -33,7 +33,7 @@ class BrokenModel(FailingReasoner):
     [(DependencyUnavailable(), False), (Overloaded(), False), (Overloaded(), True), (None, False)],
     ids=["away", "too busy", "too busy for the answer", "hangs"],
 )
-async def test_without_its_model_the_gateway_answers_by_quoting(
+async def test_gateway_without_its_model_answers_by_quoting(
     services: FakeServices, impatient: Callable[[Stage], None], error: LoreglassError | None, can_draft: bool
 ) -> None:
     if error is None:
@@ -60,7 +60,7 @@ async def test_the_reader_answers_for_the_model(services: FakeServices, model: S
     assert answer.verification is Verification.NONE
 
 
-async def test_refusal_stands_if_the_reader_is_unsure_or_away(services: FakeServices) -> None:
+async def test_refusal_is_kept_if_the_reader_is_unsure_or_unavailable(services: FakeServices) -> None:
     unlikely = read_answer(0, "The author is Mira Holm.", "Mira Holm", 14, 0.3)
     services.reader.reply = ReadReply(answers=[unlikely], model="fake")
     answer = await ask_gateway(services, ScriptedReasoner(say=invent), fallback=True)
@@ -86,7 +86,7 @@ async def done_by(run: Run, fallback: str | None) -> str:
     return await run.with_fallback(Stage.DRAFT, partial(named, "model"), behind)
 
 
-async def test_model_that_would_not_end_in_time_is_not_begun() -> None:
+async def test_model_call_is_skipped_without_enough_time() -> None:
     run = Run("trace", Deadline.after_ms(9_000), planning=NoTimeForTheModel())
     assert await done_by(run, "fallback") == "fallback"
     assert run.degraded == ["draft"]

@@ -57,7 +57,7 @@ def blind(reasoner: ScriptedReasoner) -> ScriptedReasoner:
     ],
     ids=["a first question", "a follow-up", "one that cannot be rewritten"],
 )
-async def test_without_a_photo_nothing_is_drafted_and_a_follow_up_is_searched_as_it_is_and_rewritten(
+async def test_follow_up_without_a_photo_is_searched_as_is_and_rewritten(
     reasoner: ScriptedReasoner, question: str, history: tuple[Turn, ...], searched: list[str], degraded: Any
 ) -> None:
     result, queries = await ask(blind(reasoner), question, history=history)
@@ -117,7 +117,7 @@ async def pocket(services: FakeServices) -> AsyncIterator[World]:
         yield world
 
 
-async def test_what_the_photo_shows_is_read_in_the_index(pocket: World, services: FakeServices) -> None:
+async def test_answer_is_read_from_the_photos_index_entry(pocket: World, services: FakeServices) -> None:
     answer = await pocket.ask("Who wrote this book?")
     assert (answer.answer, answer.reason) == ("Mira Holm.", Reason.ANSWERED)
     assert [(each.snippet, each.kind) for each in answer.citations] == [(CITED_AUTHOR, CitationKind.IMAGE)]
@@ -128,7 +128,9 @@ async def test_what_the_photo_shows_is_read_in_the_index(pocket: World, services
     assert needy.answer == "I don't know. I need a photo to see what you mean."
 
 
-async def test_without_photo_and_session_pages_answer(pocket: World, services: FakeServices) -> None:
+async def test_question_without_photo_and_session_is_answered_from_pages(
+    pocket: World, services: FakeServices
+) -> None:
     answer = await pocket.ask("How many pages has The Salt Road?", photo=None)
     assert (answer.answer, answer.reason) == ("312 pages.", Reason.ANSWERED)
     assert [each.snippet for each in answer.citations] == [PAGES]
@@ -138,7 +140,9 @@ async def test_without_photo_and_session_pages_answer(pocket: World, services: F
     assert following.answer == "312 pages."
 
 
-async def test_a_landmark_in_view_answers_nothing_else(pocket: World, services: FakeServices) -> None:
+async def test_landmark_in_view_does_not_answer_other_questions(
+    pocket: World, services: FakeServices
+) -> None:
     services.image_search.reply = images(image_hit(CASTLE, 0.99, country="France", opened="1931"))
     services.text_search.reply = pages()
     answer = await pocket.ask("Where does the gold in the parliamentary mace come from?")
@@ -168,7 +172,7 @@ async def test_other_language_is_refused_in_that_language(pocket: World) -> None
     assert untranslated.advice == "Ask it in English."
 
 
-async def test_without_its_reader_it_refuses(pocket: World, services: FakeServices) -> None:
+async def test_gateway_without_its_reader_refuses(pocket: World, services: FakeServices) -> None:
     services.reader.mood = Mood.BUSY
     assert (await pocket.ask("Who wrote this book?")).reason is Reason.OVERLOADED
     model = BrokenModel(AWAY)

@@ -150,5 +150,5 @@ def test_goodput_stays_at_its_peak_at_five_times_the_capacity(deadline_ms: float
     assert measured[-1] >= 0.95 * max(measured)
 
 
-def test_nobody_is_refused_below_capacity() -> None:
+def test_requests_below_capacity_are_not_refused() -> None:
     assert set(serve(0.7)) == {GOOD}

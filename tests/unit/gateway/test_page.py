@@ -72,7 +72,7 @@ async def test_text_is_compressed_on_request(world: World) -> None:
     assert gzip.decompress(packed) == plain.content == (FOLDER / "style.css").read_bytes()
 
 
-async def test_only_files_of_the_page_are_served(world: World) -> None:
+async def test_other_files_are_not_served(world: World) -> None:
     for name in ("../settings.py", "%2e%2e/settings.py", "..%2fsettings.py", "nothing.js", ""):
         reply = await world.client.get(f"/page/{name}")
         assert (reply.status_code, reply.json()["type"]) == (404, "urn:loreglass:problem:not_found")
@@ -89,7 +89,7 @@ def test_service_worker_lists_every_file_and_changes_with_each(tmp_path: Path) -
     assert read_files(tmp_path)["sw.js"].etag != before.etag
 
 
-async def test_setup_of_the_page(services: FakeServices, tmp_path: Path) -> None:
+async def test_page_setup_has_the_gateways_features(services: FakeServices, tmp_path: Path) -> None:
     keys = keys_file(tmp_path, anna=ApiKey.new())
     async with gateway_before(services, answer_deadline_ms=7_000, keys=keys) as world:
         full = (await world.client.get("/page/setup.json")).json()
@@ -156,7 +156,7 @@ THIS_MACHINE: tuple[dict[str, str], ...] = (
         ({"origins": ("*",)}, [{"Origin": "null"}]),
     ],
 )
-async def test_this_machine_and_what_the_operator_names_may(
+async def test_loopback_and_configured_origins_are_allowed(
     services: FakeServices, settings: dict[str, Any], allowed: Sequence[dict[str, str]]
 ) -> None:
     async with gateway_before(services, **settings) as world:
@@ -164,7 +164,7 @@ async def test_this_machine_and_what_the_operator_names_may(
             assert (await ask(world, **headers)).status_code == 200, headers
 
 
-async def test_a_gateway_with_keys_goes_by_any_name(services: FakeServices, tmp_path: Any) -> None:
+async def test_gateway_with_keys_accepts_any_host_name(services: FakeServices, tmp_path: Any) -> None:
     key = ApiKey.new()
     async with gateway_before(services, keys=keys_file(tmp_path, a=key)) as world:
         reply = await ask(world, **bearer(key), Host="ask.museum.example", Origin=PAGE)

@@ -63,7 +63,7 @@ def test_level_text_keeps_its_place() -> None:
     assert photo_text(OcrReply(lines=[], width=WIDTH, height=HEIGHT)).lines == ()
 
 
-def test_a_price_far_to_the_right_stays_beside_its_dish_on_a_photo_taken_askew() -> None:
+def test_price_stays_on_its_row_in_a_tilted_photo() -> None:
     menu = (("Onion soup", 100, 300), ("€4.50", 700, 300), ("Beef stew", 100, 350), ("€9.00", 700, 350))
     for degrees in (6, -6, 12):
         lines = photo_text(read_at(math.radians(degrees), menu)).lines
@@ -73,7 +73,7 @@ def test_a_price_far_to_the_right_stays_beside_its_dish_on_a_photo_taken_askew()
         assert boxes["Beef stew"][1] < middles["€9.00"] < boxes["Beef stew"][3]
 
 
-def test_text_upside_down_or_askew_is_read_from_top_to_bottom_and_level() -> None:
+def test_rotated_text_is_read_in_order() -> None:
     for degrees in (180, 90, -90, 35, -35):
         lines = photo_text(read_at(math.radians(degrees))).lines
         assert [line.text for line in lines] == [text for text, _, _ in ROWS]
@@ -83,7 +83,7 @@ def test_text_upside_down_or_askew_is_read_from_top_to_bottom_and_level() -> Non
         assert all(0 <= edge <= 1 for line in lines for edge in line.box)
 
 
-def test_what_stands_side_by_side_is_one_row_of_text() -> None:
+def test_texts_side_by_side_are_one_row() -> None:
     menu = (("Onion soup", 100, 300), ("€4.50", 700, 300), ("Desserts", 100, 350), ("Tart", 100, 400))
     assert photo_text(read_at(math.radians(6), menu)).rows == "Onion soup €4.50\nDesserts\nTart"
 
@@ -108,7 +108,7 @@ async def services_at(url: str, **replaced: ServiceClient) -> AsyncIterator[Serv
         yield Services(**{**clients, **replaced})
 
 
-async def test_whether_texts_are_taken_is_cached_for_a_while() -> None:
+async def test_text_query_support_is_cached() -> None:
     clock = ManualClock()
     async with http_client() as http:
         client = CountingClient(http, "image_search", "http://x")
@@ -135,7 +135,7 @@ async def test_search_by_text_returns_entities_and_cuts_a_long_text() -> None:
     assert (len(request.texts[0]), request.k) == (2_000, 2)
 
 
-async def test_the_built_in_engine_takes_no_texts(tmp_path: Path) -> None:
+async def test_builtin_engine_accepts_no_text_queries(tmp_path: Path) -> None:
     app = create_app(ImageSearchSettings(port=0, data_dir=tmp_path))
     async with served(app) as url, services_at(url) as services:
         deadline = Deadline.after_ms(30_000)
@@ -168,7 +168,7 @@ def guess(probability: float) -> ClassifyReply:
     [(True, 0.8, Domain.BOOK), (True, 0.4, None), (False, 0.8, None)],
     ids=["sure", "unsure", "waits for OCR"],
 )
-async def test_a_draft_is_advised_where_the_domain_is_sure_at_once(
+async def test_draft_gets_advice_if_the_domain_is_known_at_once(
     sees: bool, probability: float, domain: Domain | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(photo, "ADVICE_WAIT_S", 10.0)  # whatever else this machine does
@@ -192,7 +192,7 @@ async def test_a_draft_does_not_wait_for_a_slow_domain_router() -> None:
     assert result.outcome.domain is Domain.BOOK
 
 
-async def test_without_domain_advice_the_draft_is_given_none() -> None:
+async def test_draft_gets_no_advice_without_the_domain_module() -> None:
     reasoner = ScriptedReasoner()
     result = await ask(reasoner, FakeServices(), sees=True, missing=["domain-advice"])
     assert reasoner.domains == [None]

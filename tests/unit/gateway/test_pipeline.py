@@ -30,7 +30,7 @@ from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft, lookup_draft, unsure
 
 
-async def test_a_looked_up_answer_says_where_it_comes_from(world: World) -> None:
+async def test_searched_answer_has_its_sources(world: World) -> None:
     answer = await world.ask()
     assert answer.answer == PAGES  # what the fake reranker prefers
     assert (answer.reason, answer.abstained, answer.route) == (Reason.ANSWERED, False, Route.RAG)
@@ -41,7 +41,7 @@ async def test_a_looked_up_answer_says_where_it_comes_from(world: World) -> None
     assert answer.confidence == pytest.approx(0.9 * 0.95)
 
 
-async def test_each_stage_is_asked_with_the_results_before_it(world: World) -> None:
+async def test_each_stage_gets_the_earlier_results(world: World) -> None:
     answer = await world.ask()
     assert world.services.domain_router.calls == [(QUESTION, "THE SALT ROAD")]
     assert world.services.cropper.calls == []  # the whole photo decided
@@ -74,7 +74,7 @@ async def test_the_direct_route_quotes_the_photo_and_stops_the_image_search(serv
 @pytest.mark.parametrize(
     ("whole", "crops", "best"), [(0.6, [b"crop"], [0.8]), (0.6, [], [0.6]), (0.3, [], [])]
 )
-async def test_an_undecided_photo_is_searched_by_its_crops_and_an_unlikely_thing_is_no_candidate(
+async def test_uncertain_photo_is_searched_by_its_crops(
     services: FakeServices, world: World, whole: float, crops: list[bytes], best: list[float]
 ) -> None:
     services.image_search.reply = lambda call: images(image_hit(score=0.8 if call[0] == [b"crop"] else whole))
@@ -109,7 +109,7 @@ async def test_without_a_reranker_the_search_order_is_kept(services: FakeService
     ],
     ids=["none", "invented", "no such evidence", "counted from the end", "empty", "a true one beside it"],
 )
-def test_only_true_quotes_are_citations(quotes: tuple[Quote, ...], citations: list[str]) -> None:
+def test_verbatim_quotes_alone_are_citations(quotes: tuple[Quote, ...], citations: list[str]) -> None:
     evidence = [Evidence(PAGES, BOOK, "", CitationKind.PAGE)]
     cited = checked_citations(Reply("Mira Holm", 0.9, quotes), evidence)
     assert [citation.snippet for citation in cited] == citations
@@ -130,7 +130,7 @@ async def test_many_sub_queries_are_not_more_than_the_search_takes(services: Fak
     assert 1 <= len(services.text_search.calls[0].queries) <= 16
 
 
-async def test_a_long_page_becomes_chunks_of_whole_sentences(services: FakeServices, world: World) -> None:
+async def test_long_page_is_split_at_sentence_ends(services: FakeServices, world: World) -> None:
     page = " ".join(
         f"Sentence number {number} tells of the salt road and its people." for number in range(60)
     )
@@ -176,7 +176,7 @@ async def ask_web(services: FakeServices, web: FakeServices, fields: Any = None,
 @pytest.mark.parametrize(
     "settings", [{}, {"reasoner": unsure(), "fallback": True}], ids=["lite", "a model that does not know"]
 )
-async def test_the_web_answers_where_the_index_does_not(
+async def test_web_search_answers_if_the_index_does_not(
     services: FakeServices, web: FakeServices, settings: dict[str, Any]
 ) -> None:
     answer = await ask_web(services, web, **settings)
@@ -187,7 +187,7 @@ async def test_the_web_answers_where_the_index_does_not(
     assert answer.degraded == []
 
 
-async def test_the_web_is_not_asked_what_the_index_answers(services: FakeServices, web: FakeServices) -> None:
+async def test_web_search_is_skipped_if_the_index_answers(services: FakeServices, web: FakeServices) -> None:
     services.text_search.reply = pages(text_hit())
     answer = await ask_web(services, web)
     assert answer.citations[0].kind is CitationKind.PAGE
@@ -203,7 +203,7 @@ async def test_a_refusal_shows_the_index_and_not_the_web(services: FakeServices,
 
 
 @pytest.mark.parametrize("mood", [Mood.BUSY, Mood.CRASHES, Mood.TALKS_NONSENSE, Mood.HANGS, None])
-async def test_a_web_search_that_fails_is_named_and_the_refusal_stands(
+async def test_failed_web_search_is_degraded_and_keeps_the_refusal(
     services: FakeServices, web: FakeServices, mood: Mood | None
 ) -> None:
     settings = {} if mood else {"web_search_url": closed_port()}
@@ -215,7 +215,7 @@ async def test_a_web_search_that_fails_is_named_and_the_refusal_stands(
     assert answer.closest is not None
 
 
-async def test_an_experiment_can_do_without_the_web(services: FakeServices, web: FakeServices) -> None:
+async def test_experiment_can_turn_web_search_off(services: FakeServices, web: FakeServices) -> None:
     answer = await ask_web(services, web, {"experiment": '{"without": ["web-search"]}'})
     assert answer.reason is Reason.LOW_CONFIDENCE
     assert web.text_search.calls == []

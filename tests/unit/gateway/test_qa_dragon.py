@@ -58,7 +58,7 @@ async def test_direct_answer_takes_one_model_call() -> None:
     assert set(result.stages) == {"ocr", "domain_router", "draft"}
 
 
-async def test_a_draft_from_memory_is_verified_by_text_alone_and_not_written_anew() -> None:
+async def test_draft_from_memory_is_verified_by_text_search_only() -> None:
     result = await dragon(FROM_MEMORY, question="In which year did the car begin production?")
     assert result.reasoner.names() == ["chain_of_thought", *TEXTUAL, "judge"]
     assert result.outcome.answer == "Production began in 1974."
@@ -67,7 +67,7 @@ async def test_a_draft_from_memory_is_verified_by_text_alone_and_not_written_ane
     assert f"<<<identity>>>\n{GOLF}\n" in result.reasoner.text("enhance_queries")
 
 
-async def test_a_draft_that_failed_is_augmented_by_sight_then_text() -> None:
+async def test_failed_draft_is_augmented_by_image_then_text_search() -> None:
     services = FakeServices(image_search=images(image_hit(author="Mira Holm", publisher="Harrow & Lane")))
     result = await dragon(services=services)
     assert result.reasoner.names() == ["chain_of_thought", "choose_tools", *VISUAL, *TEXTUAL, *POST_ANSWER]
@@ -88,7 +88,7 @@ async def test_a_draft_that_failed_is_augmented_by_sight_then_text() -> None:
     assert result.run.degraded == []
 
 
-async def test_the_chain_of_thought_has_its_domain_s_advice_and_cases() -> None:
+async def test_chain_of_thought_has_the_domains_advice_and_examples() -> None:
     result = await dragon(READ, question="What does it say?")
     generic = await dragon(READ, question="What does it say?", missing=["domain-router"])
     assert result.reasoner.text("chain_of_thought") != generic.reasoner.text("chain_of_thought")
@@ -133,7 +133,7 @@ async def test_regions_of_the_objects_are_searched_with_the_full_photo(
     assert result.outcome.reason is Reason.ANSWERED
 
 
-async def test_listed_objects_are_short_few_and_different() -> None:
+async def test_listed_objects_are_short_few_and_distinct() -> None:
     objects = ["Car", "car", "an extremely long name of a thing", "<b>", "dog", "cat", "cow", "hen"]
     choice = {"reason": "", "object_label": None}
     result = await dragon({"list_objects": {"objects": objects}, "select_object": choice})
@@ -182,7 +182,7 @@ async def test_the_context_holds_the_best_chunks_first_and_nothing_below_the_cut
     [(WHO_WROTE, (), []), ("And how long?", (Turn(WHO_WROTE, "Mira Holm.", False),), ["rewrite"])],
     ids=["first question", "follow-up"],
 )
-async def test_without_a_photo_no_step_looks(
+async def test_no_visual_step_runs_without_a_photo(
     question: str, history: tuple[Turn, ...], steps: list[str]
 ) -> None:
     result = await dragon(question=question, history=history, photo=None)
@@ -200,7 +200,7 @@ async def test_without_a_photo_the_remembered_entity_is_searched_by_text() -> No
     assert request.queries[0] == f"{BOOK} {WHO_WROTE}"
 
 
-async def test_a_follow_up_is_in_the_domain_of_the_question_before_it() -> None:
+async def test_follow_up_keeps_the_previous_questions_domain() -> None:
     history = (Turn("What car is this?", "A Golf.", False),)
     services = FakeServices()
     async with clients_of(services) as clients:

@@ -41,7 +41,7 @@ def counted(now: Scrape) -> dict[tuple[str, str], float]:
     }
 
 
-async def test_counters_start_at_zero_and_those_of_another_pipeline_once_it_was_asked(world: World) -> None:
+async def test_counters_start_at_zero(world: World) -> None:
     now = await scrape(world.client)
     assert now.value(QUESTIONS, pipeline="loreglass", route="rag", reason="no_evidence") == 0
     assert (now.value(MISSES, kind="refused"), now.value(MISSES, kind="late")) == (0, 0)
@@ -274,7 +274,7 @@ class StuckStore(MemoryStore):
         raise AssertionError
 
 
-async def test_caller_that_leaves_before_the_turn_is_stored_has_left() -> None:
+async def test_caller_that_leaves_before_storing_counts_as_left() -> None:
     node = Node(1, TEA, Sessions(StuckStore()))
     await node.ask_and_cancel()
     assert [(question.reason, question.route) for question in node.ended] == [("left", "direct")]

@@ -55,7 +55,7 @@ async def take(rates: Rates, per_minute: float) -> float:
     return await rates.take("acme", per_minute)
 
 
-async def test_a_minutes_requests_may_come_at_once_and_count_less_in_the_next(clock: WallClock) -> None:
+async def test_rate_limit_uses_a_sliding_minute(clock: WallClock) -> None:
     rates = Rates()
     assert [await take(rates, 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [60.0])
     assert await rates.take("bolt", 6) == 0
@@ -65,7 +65,7 @@ async def test_a_minutes_requests_may_come_at_once_and_count_less_in_the_next(cl
     assert [await take(rates, 6) for _ in range(7)][:6] == [0.0] * 6
 
 
-async def test_three_gateways_at_once_never_let_in_more_than_the_minutes(redis_client: Redis) -> None:
+async def test_concurrent_gateways_share_one_rate_limit(redis_client: Redis) -> None:
     namespace, let_in = uuid.uuid4().hex, list[float]()
     gateways = [Rates(redis_client, namespace=namespace) for _ in range(3)]
 
@@ -81,7 +81,7 @@ async def test_three_gateways_at_once_never_let_in_more_than_the_minutes(redis_c
     assert 60_000 < await redis_client.pttl(key) <= 120_000
 
 
-async def test_the_minute_before_counts_for_as_much_as_is_left_of_it(redis_client: Redis) -> None:
+async def test_previous_minute_counts_in_proportion(redis_client: Redis) -> None:
     rates = Rates(redis_client, namespace=(namespace := uuid.uuid4().hex))
     for _ in range(4):
         assert await take(rates, 4) == 0
@@ -143,7 +143,7 @@ async def test_finished_request_frees_its_place() -> None:
     assert reports == [Exceeded.IN_FLIGHT]
 
 
-async def test_over_its_rate_a_tenant_gets_429_and_others_do_not(services: FakeServices, keys: Path) -> None:
+async def test_tenant_over_its_rate_gets_429(services: FakeServices, keys: Path) -> None:
     async with gateway_before(services, keys=keys) as world:
 
         async def ask(key: ApiKey, path: str = "/answer", **body: object) -> int:
@@ -194,7 +194,7 @@ async def test_work_that_goes_on_without_its_caller_counts_until_it_has_ended(
                 pass
 
 
-def test_a_tenants_own_quota_replaces_what_it_names(keys: Path) -> None:
+def test_tenant_quota_overrides_the_default(keys: Path) -> None:
     read = Keys(keys, quota=Quota(sessions=7))
     assert read.quota("acme") == Quota(requests_per_minute=3, in_flight=2, sessions=7)
     assert read.quota("bolt") == Quota(sessions=7)

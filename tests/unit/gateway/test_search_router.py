@@ -107,13 +107,13 @@ def test_a_draft_takes_its_branch_of_table_1(made: Draft, route: Route) -> None:
     assert routed(made) is route
 
 
-def test_a_certain_router_looks_up_what_was_not_measured_or_needs_more_than_the_photo() -> None:
+def test_certain_router_still_searches_unmeasured_drafts() -> None:
     certain = SearchRouter(LogisticCurve(30.0, (0.0,) * len(FEATURES)))
     assert routed(direct_draft(confidence=None), certain) is Route.RAG
     assert routed(direct_draft(self_contained=False), certain) is Route.VERIFY
 
 
-def test_the_cut_offs_of_the_file_decide() -> None:
+def test_thresholds_of_the_file_decide() -> None:
     never = replace(THRESHOLDS, direct_from=1.0)
     assert ROUTER.choose(direct_draft(), never) is Route.VERIFY
     assert ROUTER.choose(direct_draft(), replace(never, verify_from=1.0)) is Route.RAG
@@ -153,7 +153,7 @@ def test_a_file_of_another_router_is_refused(changes: dict[str, Any], message: s
     tools=st.frozensets(st.sampled_from(Tool)),
     quotes=st.lists(st.text(max_size=20), max_size=2),
 )
-def test_every_draft_has_a_branch_and_more_confidence_never_costs_it_one(
+def test_more_confidence_never_needs_more_search(
     answer: str | None,
     reasoning: str,
     confidence: float,
@@ -229,7 +229,7 @@ FROM_OUTSIDE = (
         *((Query("Who made this?", PHOTO), UNKNOWN_LAMP, few, few) for few in (TEXT, IMAGE, frozenset())),
     ],
 )
-def test_sums_over_facts_are_looked_up_what_has_a_name_is_not_looked_at_and_no_tool_is_added(
+def test_tool_rules_only_remove_unneeded_tools(
     query: Query, draft: Draft, chosen: frozenset[Tool], tools: frozenset[Tool]
 ) -> None:
     assert within_rules(query, draft, None, chosen) == tools

@@ -47,7 +47,7 @@ class Word(BaseModel):
 PROMPT = Prompt(name="word", system="Say one word.", user=(TextPart(SECRET),), schema=Word, max_tokens=20)
 
 
-async def test_each_stage_is_a_span_with_its_size_and_its_end() -> None:
+async def test_each_stage_has_a_span_with_size_and_outcome() -> None:
     run = Run(TRACE, minute())
     with recording() as trace:
         async with run.stage(Stage.RERANKER, Work(items=7)):
@@ -65,7 +65,7 @@ async def test_each_stage_is_a_span_with_its_size_and_its_end() -> None:
     assert SECRET not in trace.request.to_json() + reranker.to_json() + ocr.to_json()
 
 
-async def test_a_stage_is_by_model_only_with_a_model() -> None:
+async def test_stage_span_names_a_model_only_if_it_has_one() -> None:
     def plan(vlm: VlmSpeed | None) -> LivePlan:
         return LivePlan(Planner(FULL, Estimates(load_latencies("l40s", vlm))), LOREGLASS, Admission(1, 0))
 
@@ -80,7 +80,7 @@ async def test_a_stage_is_by_model_only_with_a_model() -> None:
     assert attributes == [[True, False], [False, False]]
 
 
-async def test_a_cancelled_stage_is_beside_the_others_in_the_trace() -> None:
+async def test_cancelled_stage_has_a_span() -> None:
     run = Run(TRACE, minute())
 
     async def hangs() -> None:
@@ -97,7 +97,7 @@ async def test_a_cancelled_stage_is_beside_the_others_in_the_trace() -> None:
     assert [_attributes(child)["loreglass.state"] for child in trace.children] == ["cancelled", "done"]
 
 
-async def test_only_a_request_that_waits_for_admission_has_a_span_for_it() -> None:
+async def test_admission_span_exists_only_for_waiting_requests() -> None:
     admission = Admission(1, 4)
 
     async def ask() -> None:
@@ -130,7 +130,7 @@ async def call_model(
         return trace, sent.headers
 
 
-async def test_a_request_to_the_model_is_a_span_with_its_cost_and_without_its_words() -> None:
+async def test_model_span_has_token_counts_but_no_text() -> None:
     trace, (headers,) = await call_model(says({"word": "tea"}))
     (call,) = trace.children
     assert (call.name, call.kind) == ("chat scripted-vlm", SpanKind.CLIENT)

@@ -206,7 +206,7 @@ async def test_without_speech_servers_speech_is_not_configured(services: FakeSer
     assert [reply.json()["error"]["code"] for reply in replies[1:]] == ["not_configured"] * 2
 
 
-async def test_transcript_as_json_text_or_with_its_duration_and_in_no_other_form(client: AsyncOpenAI) -> None:
+async def test_transcript_formats_are_json_text_and_verbose_json(client: AsyncOpenAI) -> None:
     assert (await client.audio.transcriptions.create(file=SAID, model="whisper-1")).text == QUESTION
     text = await client.audio.transcriptions.create(file=SAID, model="any", response_format="text")
     assert str(text) == QUESTION

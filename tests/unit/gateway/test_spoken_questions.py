@@ -39,7 +39,7 @@ async def ask(world: World, sound: bytes = SAID, **fields: Any) -> Answer:
     return Answer.model_validate_json(reply.content)
 
 
-async def test_spoken_question_is_answered_as_a_written_one(world: World) -> None:
+async def test_spoken_question_is_answered_like_a_written_one(world: World) -> None:
     answer = await ask(world)
     assert answer.transcript == QUESTION
     written = await world.ask()
@@ -72,7 +72,7 @@ async def test_stream_has_the_transcript_before_the_answer(world: World) -> None
     assert "transcription" in [data["stage"] for name, data in events if name == "stage"]
 
 
-async def test_words_and_sound_are_not_both_taken(world: World) -> None:
+async def test_question_text_and_sound_are_exclusive(world: World) -> None:
     both = await tell(world, question="who?")
     assert (both.status_code, "one of the two" in both.json()["detail"]) == (422, True)
 

@@ -69,7 +69,7 @@ def test_invalid_stage_model_is_refused_in_one_sentence(
     assert [name for name in named if name.lower() not in sentence.lower()] == []
 
 
-def test_each_prompt_belongs_to_one_stage_and_each_stage_of_a_model_has_one() -> None:
+def test_prompts_and_model_stages_match() -> None:
     folders = [files("gateway.llm") / "prompts"]
     folders += [folder / "prompts" for folder in files("gateway.pipelines").iterdir() if folder.is_dir()]
     written = {

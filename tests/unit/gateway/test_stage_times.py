@@ -52,7 +52,7 @@ def live_plan(stage_graph: StageGraph, clock: Clock, remaining_ms: float) -> tup
     return plan, estimates
 
 
-async def test_a_stage_is_not_charged_for_waiting_for_another_one() -> None:
+async def test_waiting_for_another_stage_is_not_counted() -> None:
     clock, noted, wanted = Clock(), Noted(), anyio.Event()
     run = Run("trace", Deadline.after_ms(60_000, clock), planning=noted)
 
@@ -71,7 +71,7 @@ async def test_a_stage_is_not_charged_for_waiting_for_another_one() -> None:
     assert noted.ms == pytest.approx({Stage.OCR: 5_000.0, Stage.DRAFT: 2_000.0})
 
 
-async def test_a_stage_is_charged_although_what_it_began_waits_for_another_one() -> None:
+async def test_stage_is_timed_while_its_subtask_waits() -> None:
     clock, noted, read = Clock(), Noted(), anyio.Event()
     run = Run("trace", Deadline.after_ms(60_000, clock), planning=noted)
 
@@ -91,7 +91,7 @@ async def test_a_stage_is_charged_although_what_it_began_waits_for_another_one()
 
 
 @pytest.mark.parametrize("now", [True, False])
-async def test_a_prefetch_cancelled_before_it_began_is_no_stage(now: bool) -> None:
+async def test_prefetch_cancelled_before_its_start_is_not_recorded(now: bool) -> None:
     run = Run("trace", Deadline.after_ms(60_000, Clock()))
 
     async def search() -> str:
@@ -105,7 +105,7 @@ async def test_a_prefetch_cancelled_before_it_began_is_no_stage(now: bool) -> No
     assert (run.stages, run.degraded) == ([], [])
 
 
-async def test_an_error_beside_a_prefetch_stops_it_and_comes_out_as_it_was_raised() -> None:
+async def test_error_cancels_the_prefetch_and_is_raised_unchanged() -> None:
     run, stopped = Run("trace", Deadline.after_ms(60_000, Clock())), list[str]()
 
     async def search() -> None:
@@ -125,7 +125,7 @@ async def test_an_error_beside_a_prefetch_stops_it_and_comes_out_as_it_was_raise
     assert stopped == ["search"]
 
 
-async def test_a_question_about_the_past_has_the_time_that_searches_would_take() -> None:
+async def test_memory_question_gets_the_time_of_skipped_searches() -> None:
     clock, now = Clock(), datetime(2026, 11, 27, 8, tzinfo=UTC)
     plan, _ = live_plan(LOREGLASS, clock, 1_000.0)
     assert not plan.plan.model
@@ -177,7 +177,7 @@ async def test_empty_ranking_is_not_timed(services: FakeServices) -> None:
         (LOREGLASS, Stage.ANSWER, "lite_answer"),
     ],
 )
-async def test_a_stage_that_the_plan_leaves_out_or_lessens_is_named_by_the_cut(
+async def test_reduced_or_skipped_stage_is_reported_by_its_cut(
     stage_graph: StageGraph, stage: Stage, cut: str
 ) -> None:
     plan, _ = live_plan(stage_graph, Clock(), 300.0)

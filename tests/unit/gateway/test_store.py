@@ -71,7 +71,7 @@ async def test_a_list_has_its_head_and_its_newest_items(backend: Backend) -> Non
     assert list(await backend.store.items("a")) == [b"head", b"3", b"4", b"5"]
 
 
-async def test_a_list_that_is_not_there_is_empty_and_not_created(backend: Backend) -> None:
+async def test_missing_list_is_empty_and_not_created(backend: Backend) -> None:
     assert await backend.store.append("a", b"1", TTL_S, "acme", ListChange(3)) is False
     assert list(await backend.store.items("a")) == []
 
@@ -130,7 +130,7 @@ def test_an_entry_larger_than_the_store_evicts_no_other() -> None:
     assert (entries.get("mine"), entries.get("theirs"), entries.usage) == ("", None, Allowance(1, 3))
 
 
-def test_an_expired_entry_leaves_memory_though_nobody_asks_for_it() -> None:
+def test_expired_entries_are_freed_without_access() -> None:
     clock = ManualClock()
     entries = Entries[str](Allowance(), clock=clock)
     entries.put("a", "photo", 9, "acme", TTL_S)
@@ -187,7 +187,7 @@ def fresh(client: Redis, name: str = "test") -> RedisStore:
     return RedisStore(client, name, TTL_S, allowance_of, uuid.uuid4().hex)
 
 
-async def test_two_gateways_lose_no_item_of_each_other(redis_client: Redis, redis_url: str) -> None:
+async def test_concurrent_gateways_lose_no_items(redis_client: Redis, redis_url: str) -> None:
     async with aclosing(connect(redis_url, timeout_s=10)) as other:
         stores = [RedisStore(client, "test", TTL_S) for client in (redis_client, other)]
         key = uuid.uuid4().hex
@@ -246,7 +246,7 @@ async def test_an_uncounted_entry_is_stored(redis_client: Redis, monkeypatch: py
 
 
 @pytest.mark.parametrize(("evicted", "uncounted"), [("", "abc"), (":sizes", "")])
-async def test_the_allowance_holds_though_redis_evicts_half_of_the_count(
+async def test_allowance_holds_if_redis_evicts_counters(
     redis_client: Redis, evicted: str, uncounted: str
 ) -> None:
     store = fresh(redis_client)
@@ -257,7 +257,7 @@ async def test_the_allowance_holds_though_redis_evicts_half_of_the_count(
     assert await redis_client.hget(f"{store._tenant_key('three')}:sizes", "") == b"3"
 
 
-async def test_a_new_entry_is_the_newest_though_the_clock_was_set_back(redis_client: Redis) -> None:
+async def test_new_entry_is_newest_after_a_clock_change(redis_client: Redis) -> None:
     store = fresh(redis_client)
     await put(store, "abc", "three")
     for number, key in enumerate("abc"):

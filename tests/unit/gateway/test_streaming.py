@@ -47,7 +47,7 @@ async def stream(world: World, question: str = QUESTION, photo: bytes = PHOTO) -
     return events_of(reply.text)
 
 
-async def test_events_are_stages_then_citations_then_words_then_the_plain_body(world: World) -> None:
+async def test_events_are_stages_citations_words_and_body(world: World) -> None:
     events = await stream(world)
     order = ["stage", "citation", "token", "final"]
     ranks = [order.index(name) for name, _ in events if name != "identified"]
@@ -168,7 +168,7 @@ async def test_the_list_of_regions_is_bounded(services: FakeServices) -> None:
     assert all(0 <= each.top <= each.bottom <= 1 for each in answer.looked_at)
 
 
-async def test_advice_follows_the_reason_and_what_was_seen(services: FakeServices, world: World) -> None:
+async def test_advice_depends_on_reason_and_entity(services: FakeServices, world: World) -> None:
     assert (await world.ask()).advice == ""
     world.reasoner.say = unsure(Reason.NO_EVIDENCE).say
     services.text_search.reply = pages()

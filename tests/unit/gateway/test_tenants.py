@@ -44,7 +44,7 @@ def authorization(key: ApiKey) -> str:
 @pytest.mark.parametrize(
     "header", [None, "Bearer sk-anything", pytest.param(authorization(KEY), id="a known key")]
 )
-def test_without_a_keys_file_everybody_is_the_public(header: str | None) -> None:
+def test_callers_without_a_keys_file_are_public(header: str | None) -> None:
     assert Keys(None).caller(header, None) == Caller(PUBLIC, INTERACTIVE)
     assert Keys(None).caller(header, "background") == Caller(PUBLIC, BACKGROUND)
 
@@ -57,7 +57,7 @@ def test_without_a_keys_file_everybody_is_the_public(header: str | None) -> None
         *(("Bearer ", wanted, BACKGROUND) for wanted in ("background", " Background ")),
     ],
 )
-def test_a_key_identifies_the_tenant_who_may_ask_for_a_lower_priority_and_for_no_higher_one(
+def test_key_gives_tenant_and_highest_priority(
     file: Path, scheme: str, wanted: str | None, priority: Priority
 ) -> None:
     assert Keys(file).caller(scheme + KEY.text, wanted) == Caller("acme", priority)
@@ -99,7 +99,7 @@ def test_a_missing_or_wrong_key_is_refused_and_never_shown(file: Path, header: s
     assert len(raised.value.detail) < 80
 
 
-def test_a_revoked_key_is_refused_once_the_file_is_looked_at_again(file: Path) -> None:
+def test_revoked_key_is_refused_after_the_file_is_reread(file: Path) -> None:
     clock = Clock()
     keys = Keys(file, clock)
     rewrite(file, "")
@@ -113,9 +113,7 @@ def test_a_revoked_key_is_refused_once_the_file_is_looked_at_again(file: Path) -
 @pytest.mark.parametrize(
     "spoil", [lambda file: rewrite(file, "[[key]]\nprefix = 1"), lambda file: file.unlink()]
 )
-def test_a_file_spoilt_while_running_leaves_the_keys_as_they_were_and_says_so(
-    file: Path, spoil: Callable[[Path], None]
-) -> None:
+def test_invalid_keys_file_keeps_the_old_keys_and_warns(file: Path, spoil: Callable[[Path], None]) -> None:
     clock = Clock()
     keys = Keys(file, clock)
     spoil(file)
@@ -154,11 +152,11 @@ def test_an_unusable_file_is_one_clear_sentence_without_digests(tmp_path: Path, 
         assert secret not in message
 
 
-def test_a_key_can_be_made_for_every_priority_there_is() -> None:
+def test_every_priority_can_have_a_key() -> None:
     assert [each.value for each in Highest] == [each.value for each in Priority]
 
 
-def test_only_a_key_that_is_marked_so_is_an_operator_s(tmp_path: Path) -> None:
+def test_operator_keys_are_marked(tmp_path: Path) -> None:
     marked, file = ApiKey.new(), tmp_path / "keys.toml"
     file.write_text(f"{entry(KEY, 'acme', 'standard')}\n{entry(marked, 'acme', 'standard', operator=True)}")
     keys = Keys(file)
@@ -184,7 +182,7 @@ NEED_A_KEY = (
 NEED_NONE = ("/", "/page/main.js", "/page/setup.json", "/health/live")
 
 
-async def test_only_the_page_and_the_health_need_no_key(services: FakeServices, keys: Path) -> None:
+async def test_page_and_health_alone_need_no_key(services: FakeServices, keys: Path) -> None:
     async with gateway_before(services, keys=keys) as world:
         for method, path in map(str.split, NEED_A_KEY):
             reply = await world.client.request(method, path)

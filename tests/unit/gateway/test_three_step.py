@@ -30,7 +30,7 @@ def queries_of(services: FakeServices) -> list[str]:
     return sorted(query for call in services.text_search.calls for query in call.queries)
 
 
-async def test_draws_are_made_at_once_by_seed_and_each_is_searched_alone_thirty_deep() -> None:
+async def test_queries_are_sampled_in_parallel_and_searched_separately() -> None:
     services, every = searching(first=1, second=2, third=1), anyio.Event()
     drawn: list[int] = []
 
@@ -55,7 +55,7 @@ async def test_draws_are_made_at_once_by_seed_and_each_is_searched_alone_thirty_
         (dict.fromkeys((1, 2, 3), BROKEN), WHO_WROTE, ["query_sampling"]),
     ],
 )
-async def test_a_draw_that_fails_or_repeats_costs_that_draw_and_without_any_the_question_is_searched(
+async def test_failed_samples_are_skipped_and_the_question_is_the_fallback(
     draws: dict[int, Any], searched: str, degraded: list[str]
 ) -> None:
     services = searching(first=1)
@@ -72,7 +72,7 @@ async def test_a_draw_that_fails_or_repeats_costs_that_draw_and_without_any_the_
         ({"first": 30, "second": 30, "third": 30}, "first"),
     ],
 )
-async def test_the_first_group_of_most_results_is_kept(counts: dict[str, int], query: str) -> None:
+async def test_first_group_with_most_results_is_kept(counts: dict[str, int], query: str) -> None:
     result = await ask_three_step(services=searching(**counts), options=WIDE)
     ranked = result.reasoner.pieces("rank_evidence")
     assert {text.rpartition(" ")[2] for text in ranked} == {f"{query}."}
@@ -91,7 +91,7 @@ async def test_the_first_group_of_most_results_is_kept(counts: dict[str, int], q
         (list(range(15, 0, -1)), list(range(14, 4, -1))),
     ],
 )
-async def test_the_answer_reads_ten_in_the_order_of_the_list(numbers: list[Any], order: list[int]) -> None:
+async def test_answer_reads_ten_passages_in_ranked_order(numbers: list[Any], order: list[int]) -> None:
     result = await ask_three_step({"rank_evidence": {"relevant": numbers}}, searching(first=15))
     seen = [item for item in result.explanation.evidence if item.kind is CitationKind.PAGE]
     assert [item.text for item in seen] == [f"Passage {place} of first." for place in order]
@@ -106,7 +106,7 @@ async def test_the_answer_reads_ten_in_the_order_of_the_list(numbers: list[Any],
         *({"numbers": [2]}, "[2, 1]", "Piece 2 is best.", BROKEN),
     ],
 )
-async def test_without_a_readable_list_the_order_of_the_search_stands(reply: Any) -> None:
+async def test_unreadable_ranking_keeps_the_search_order(reply: Any) -> None:
     result = await ask_three_step({"rank_evidence": reply}, searching(first=15))
     seen = [item.text for item in result.explanation.evidence if item.kind is CitationKind.PAGE]
     assert seen == [f"Passage {place} of first." for place in range(10)]
@@ -148,7 +148,7 @@ async def test_oversized_piece_is_cut_to_the_context() -> None:
     assert len(first) + len(last) <= three_step.IMAGE_CHARS
 
 
-async def test_the_short_answer_is_given_as_it_is_with_its_citations() -> None:
+async def test_short_answer_is_unchanged_and_has_citations() -> None:
     turns = (Turn("What is this?", f"This is {BOOK}.", False),)
     result = await ask_three_step(
         {"answer_briefly": PAGES, "rank_evidence": {"relevant": [1]}}, history=turns
@@ -162,7 +162,7 @@ async def test_the_short_answer_is_given_as_it_is_with_its_citations() -> None:
     assert (await ask_three_step(saying("Perhaps."))).outcome.answer == "Perhaps."
 
 
-async def test_without_earlier_answers_the_draws_read_questions_only() -> None:
+async def test_sampled_queries_read_earlier_questions_only() -> None:
     turns = (Turn("What is this?", f"This is {BOOK}.", False),)
     result = await ask_three_step(history=turns, missing=["earlier-answers"])
     assert "What is this?" in result.reasoner.text("sample_query")
@@ -170,7 +170,7 @@ async def test_without_earlier_answers_the_draws_read_questions_only() -> None:
     assert "You:" in result.reasoner.text("rank_evidence")
 
 
-async def test_less_is_searched_and_written_when_the_plan_has_less_time() -> None:
+async def test_smaller_plan_searches_and_writes_less() -> None:
     services = searching(first=30)
     plan = Plan(text_hits=FULL.text_hits // 2, sub_queries=1, answer_tokens=30)
     result = await ask_three_step(services=services, plan=plan)

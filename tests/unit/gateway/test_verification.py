@@ -83,7 +83,7 @@ def strict() -> FakeServices:
     [((0.99, 0.2, 0.99), "token_min"), ((0.3, 0.6), "token_mean"), (SURE, None), (None, None), ((), None)],
 )
 @pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES], ids=["by the service", "without it"])
-async def test_the_check_that_refused_is_named(
+async def test_failed_check_is_in_the_refusal(
     strict: FakeServices, tokens: tuple[float, ...] | None, refusal: str | None, mood: Mood
 ) -> None:
     strict.verifier.mood = mood
@@ -117,7 +117,7 @@ async def test_judgement_is_sent_to_the_verifier() -> None:
         ({"judge_token_min": 0.2, "judge_token_mean": 0.5}, None),
     ],
 )
-async def test_a_judge_unsure_of_its_own_words_refuses(
+async def test_uncertain_judge_refuses(
     strict: FakeServices, mood: Mood, thresholds: dict[str, float], refusal: str | None
 ) -> None:
     strict.verifier.mood = mood
@@ -127,7 +127,9 @@ async def test_a_judge_unsure_of_its_own_words_refuses(
 
 @pytest.mark.parametrize("tokens", [None, SURE])
 @pytest.mark.parametrize("probability", [0.65, 0.95])
-async def test_no_judge_lowers_the_probability(tokens: tuple[float, ...] | None, probability: float) -> None:
+async def test_missing_judge_does_not_lower_the_probability(
+    tokens: tuple[float, ...] | None, probability: float
+) -> None:
     services = FakeServices(verifier=VerifyReply(supported=True, probability=probability, checks=[]))
     judge, gone = Judge(0.75), Judge(RuntimeError("gone"))
     judged = await verdict(services, judge, tokens)
@@ -162,7 +164,7 @@ def test_the_refusing_check_is_named(reply: Reply, result: Verdict | None, refus
         (None, None, None),
     ],
 )
-def test_a_confidence_is_the_product_of_what_was_measured(
+def test_confidence_is_the_product_of_measured_signals(
     confidence: float | None, result: Verdict | None, expected: float | None
 ) -> None:
     reply = replace(QUOTED, confidence=confidence)
@@ -170,7 +172,7 @@ def test_a_confidence_is_the_product_of_what_was_measured(
     assert (outcome.reason, outcome.confidence) == (Reason.ANSWERED, expected)
 
 
-async def test_the_trace_says_which_check_refused(services: FakeServices) -> None:
+async def test_trace_names_the_refusing_check(services: FakeServices) -> None:
     services.verifier.reply = VerifyReply(supported=False, probability=0.1, checks=[])
     async with gateway_before(services, ScriptedReasoner()) as world:
         answer = await world.ask()
@@ -179,7 +181,7 @@ async def test_the_trace_says_which_check_refused(services: FakeServices) -> Non
     assert trace["refused_by"] == "support"
 
 
-async def test_the_default_pipeline_checks_by_evidence_and_not_by_tokens(strict: FakeServices) -> None:
+async def test_default_pipeline_verifies_by_evidence_only(strict: FakeServices) -> None:
     def written(ask: Query, context: Context) -> Reply:
         return replace(quote_best(ask, context), token_probabilities=(0.99, 0.2))
 
@@ -228,7 +230,7 @@ async def answer_in_hand(unverified: Unverified, *outcomes: Outcome) -> Answer:
     return await answer_of(execution_of(OutOfTime(*outcomes), unverified=unverified))
 
 
-async def test_answer_in_hand_follows_the_unverified_setting() -> None:
+async def test_interim_answer_follows_the_unverified_setting() -> None:
     answer = await answer_in_hand(Unverified.SAY, TEA)
     assert (answer.answer, answer.reason) == (f"Tea. {CAUTION}", Reason.ANSWERED)
     assert answer.verification is Verification.UNVERIFIED
@@ -237,7 +239,7 @@ async def test_answer_in_hand_follows_the_unverified_setting() -> None:
 
 
 @pytest.mark.parametrize("unverified", list(Unverified))
-async def test_refusal_in_hand_keeps_its_reason(unverified: Unverified) -> None:
+async def test_interim_refusal_keeps_its_reason(unverified: Unverified) -> None:
     answer = await answer_in_hand(unverified, refusal(Reason.UNSUPPORTED, Route.RAG))
     assert answer.reason is Reason.UNSUPPORTED
     assert (await answer_in_hand(unverified)).reason is Reason.TIMED_OUT
@@ -251,7 +253,7 @@ async def test_refusal_in_hand_keeps_its_reason(unverified: Unverified) -> None:
         ((0.99, 0.0), Reason.UNSUPPORTED, CheckName.TOKEN_MIN.value),
     ],
 )
-async def test_answer_in_hand_is_unverified(
+async def test_interim_answer_is_unverified(
     tokens: tuple[float, ...] | None, reason: Reason, refused_by: str | None
 ) -> None:
     run = Run("t", Deadline.after_ms(20_000))

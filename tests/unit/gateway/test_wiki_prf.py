@@ -69,7 +69,7 @@ def _bodies(text: str) -> list[str]:
     return [part.split(">>>\n", 1)[1].split("\n<<<end>>>")[0] for part in text.split("<<<piece ")[1:]]
 
 
-async def test_the_tools_are_used_in_the_plan_s_order_and_a_flip_turns_the_photo_for_those_after_it() -> None:
+async def test_tools_run_in_plan_order_and_a_flip_applies_to_later_ones() -> None:
     services = with_crop()
     lamp, zoom = {"plan_tools": "grounding: the lamp"}, {"plan_tools": "zoom: in"}
     result = await ask_wiki_prf(plan(lamp, FLIP, CAPTION, GROUND, zoom), services)
@@ -82,13 +82,13 @@ async def test_the_tools_are_used_in_the_plan_s_order_and_a_flip_turns_the_photo
     assert result.notes("tool_plan") == [used]
 
 
-async def test_a_plan_that_was_cut_off_keeps_its_whole_lines() -> None:
+async def test_truncated_plan_keeps_complete_lines() -> None:
     result = await ask_wiki_prf({"plan_tools": Cut("- Flip\n- caption: a blue")})
     assert result.notes("tool_plan") == ["flip"]
 
 
 @pytest.mark.parametrize("reply", [BROKEN, "I don't know.", "x" * 5_000])
-async def test_an_unreadable_plan_leaves_the_best_article_of_the_full_photo(reply: Any) -> None:
+async def test_unreadable_plan_uses_the_full_photos_best_article(reply: Any) -> None:
     hits = [image_hit(BOOK, 0.9), image_hit("Another Book", 0.8, author="Nobody")]
     services = FakeServices(image_search=images(*hits))
     result = await ask_wiki_prf({"plan_tools": reply}, services)
@@ -99,7 +99,7 @@ async def test_an_unreadable_plan_leaves_the_best_article_of_the_full_photo(repl
     assert result.run.degraded == ["tool_plan"]
 
 
-async def test_an_article_at_the_address_of_the_record_is_read_whole() -> None:
+async def test_article_at_the_records_url_is_read_completely() -> None:
     hits = [text_hit(f"Part {number}.") for number in range(12)]
     services = FakeServices(
         pages=lambda request: pages(*(hit.model_copy(update={"url": request.addresses[0]}) for hit in hits))
@@ -114,7 +114,7 @@ async def test_an_article_at_the_address_of_the_record_is_read_whole() -> None:
     [(FakeServices, FULL, "done"), (with_crop, Plan(crops=0, answer_tokens=30), "skipped")],
     ids=["no region", "no time for crops"],
 )
-async def test_grounding_without_a_region_or_time_for_it_searches_the_full_photo(
+async def test_grounding_without_a_region_or_time_uses_the_full_photo(
     services: Callable[[], FakeServices], smaller: Plan, cropper: str
 ) -> None:
     result = await ask_wiki_prf(GROUND, services(), plan=smaller)
@@ -145,7 +145,7 @@ async def test_a_description_is_one_bounded_line() -> None:
     assert "[INST]" not in result.reasoner.text("describe_photo")
 
 
-async def test_a_caption_searches_pictures_where_image_search_takes_texts() -> None:
+async def test_caption_searches_images_if_image_search_accepts_text() -> None:
     services = FakeServices()
     services.takes = ("image", "text")
     services.picture_texts.reply = images(image_hit("Fair", 0.6))
@@ -159,7 +159,7 @@ async def test_a_caption_searches_pictures_where_image_search_takes_texts() -> N
 
 
 @pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES])
-async def test_a_caption_that_finds_no_picture_is_looked_for_in_texts(mood: Mood) -> None:
+async def test_caption_without_image_hits_searches_texts(mood: Mood) -> None:
     services = FakeServices()
     services.takes = ("image", "text")
     services.picture_texts.reply = images()
@@ -208,7 +208,7 @@ def test_gathered_evidence_is_bounded_without_repeats() -> None:
     assert sum(len(item.text) for item in cut.evidence) <= EVIDENCE_CHARS
 
 
-async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_retrieved() -> None:
+async def test_answer_uses_filtered_knowledge_and_cites_passages() -> None:
     result = await ask_wiki_prf(services=with_crop())
     _, sections = filter_pieces(result)
     assert len(set(sections)) == len(sections) == 2
@@ -227,14 +227,14 @@ async def test_filtered_knowledge_is_bounded_and_never_cited() -> None:
 
 
 @pytest.mark.parametrize("reply", [BROKEN, "Turin."])
-async def test_knowledge_that_cannot_be_filtered_is_used_as_it_is(reply: Any) -> None:
+async def test_unfiltered_knowledge_is_the_fallback(reply: Any) -> None:
     result = await ask_wiki_prf({"filter_knowledge": reply})
     assert PAGES in result.reasoner.pieces("answer_from_knowledge")
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == ["knowledge_filter"]
 
 
-async def test_without_a_photo_pages_are_searched_by_the_question_and_nothing_is_planned() -> None:
+async def test_question_without_a_photo_searches_pages_without_a_plan() -> None:
     result = await ask_wiki_prf(photo=None)
     assert "plan_tools" not in result.reasoner.names()
     assert [call.queries for call in result.services.text_search.calls] == [[WHO_WROTE]]
@@ -242,7 +242,7 @@ async def test_without_a_photo_pages_are_searched_by_the_question_and_nothing_is
     assert (result.outcome.answer, result.run.degraded) == (PAGES, [])
 
 
-def test_a_mirror_image_is_turned_left_to_right() -> None:
+def test_mirrored_image_is_flipped_horizontally() -> None:
     turned = np.asarray(Image.open(io.BytesIO(mirror_jpeg(PHOTO.jpeg))).convert("RGB")).astype(int)
     assert turned.shape == (64, 96, 3)
     assert turned[32, 10, 2] > 150 > 80 > turned[32, 10, 0]  # the blue half is on the left now

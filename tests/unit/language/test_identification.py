@@ -77,7 +77,7 @@ ENGLISH = _ENGLISH.split("|")
 @pytest.mark.parametrize(
     ("code", "question"), [(code, each) for code, asked in ASKED.items() for each in asked.split("|")]
 )
-def test_a_question_in_another_language_is_known_by_its_language(code: str, question: str) -> None:
+def test_language_of_a_question_is_identified(code: str, question: str) -> None:
     assert not is_english(question)
     result = foreign_language_of(question)
     assert result is not None
@@ -96,19 +96,19 @@ def test_a_script_that_is_not_listed_is_not_english_either() -> None:
 
 
 @pytest.mark.parametrize("language", foreign_languages(), ids=lambda language: language.code)
-def test_a_refusal_speaks_of_english_in_its_own_language(language: ForeignLanguage) -> None:
+def test_language_refusals_are_in_their_own_language(language: ForeignLanguage) -> None:
     assert NAME_OF_ENGLISH[language.code] in language.refusal
     assert NAME_OF_ENGLISH[language.code] in language.advice
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_any_text_is_in_some_language_or_none(text: str) -> None:
+def test_any_text_has_a_language_or_none(text: str) -> None:
     result = foreign_language_of(text)
     assert result is None or not is_english(text)
 
 
 @given(st.sampled_from(ENGLISH), st.sampled_from(["", " ", "\n", "​"]))
-def test_what_cannot_be_seen_changes_nothing(question: str, hidden: str) -> None:
+def test_invisible_characters_change_nothing(question: str, hidden: str) -> None:
     assert is_english(hidden + question + hidden)
 
 
@@ -129,9 +129,7 @@ def test_what_cannot_be_seen_changes_nothing(question: str, hidden: str) -> None
         ("nothing here", []),
     ],
 )
-def test_capitalised_runs_are_names_and_a_sentence_s_first_word_seldom_is(
-    text: str, expected: list[str]
-) -> None:
+def test_capitalised_words_are_names_except_at_a_sentence_start(text: str, expected: list[str]) -> None:
     assert [name.text for name in names(text)] == expected
 
 
@@ -150,12 +148,12 @@ def test_names_are_verbatim_and_in_order(text: str) -> None:
         ("observatory", "obscrvatoy", False),
     ],
 )
-def test_a_slip_of_ocr_is_forgiven_in_long_words_and_never_in_digits(a: str, b: str, same: bool) -> None:
+def test_ocr_errors_are_tolerated_in_long_words_only(a: str, b: str, same: bool) -> None:
     assert alike(a, b) is alike(b, a) is same
 
 
 @given(st.text(min_size=1), st.text())
-def test_comparing_is_defined_for_any_text(name: str, text: str) -> None:
+def test_any_texts_can_be_compared(name: str, text: str) -> None:
     assert 0.0 <= coverage(name, text) <= 1.0
     assert mentions(text, name) in {True, False}
     assert same_name(name, text) == same_name(text, name)
@@ -163,14 +161,14 @@ def test_comparing_is_defined_for_any_text(name: str, text: str) -> None:
     assert share is None or 0.0 <= share <= 1.0
 
 
-def test_a_name_is_itself_without_small_words_accents_and_order() -> None:
+def test_names_match_without_small_words_accents_and_order() -> None:
     assert same_name("The Café Müller", "Muller cafe")
     assert not same_name("Fiat 500", "Fiat 600")
     assert not same_name("", "the")
     assert name_words("The Who") == ("the", "who")
 
 
-def test_a_text_mentions_a_name_whose_words_stand_close_together() -> None:
+def test_text_mentions_a_name_if_its_words_are_close() -> None:
     assert mentions("The old harbour museum of Rye is small.", "Rye Harbour Museum")
     assert not mentions(
         "Rye has a mill. " + "It is old and quaint. " * 5 + "A harbour museum.", "Rye Harbour Museum"
@@ -178,7 +176,7 @@ def test_a_text_mentions_a_name_whose_words_stand_close_together() -> None:
     assert mentions("RYEHARBOURMUSEUM", "Rye Harbour Museum")
 
 
-def test_print_agrees_with_the_share_of_the_name_that_it_shows() -> None:
+def test_printed_text_agrees_by_its_share_of_the_name() -> None:
     assert agreement("Rye Harbour Museum, England", "RYE HARBOUR\nMUSEUM") == 1.0
     assert agreement("Rye Harbour Museum", "Rye Castle Hotel") == pytest.approx(3 / 16)
     assert agreement("Fiat 500", "Fiat 600 Turbo") == 0.5
@@ -186,7 +184,7 @@ def test_print_agrees_with_the_share_of_the_name_that_it_shows() -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_long_hostile_texts_are_compared(text: str) -> None:
+def test_long_malicious_texts_are_compared(text: str) -> None:
     assert len(names(text)) <= len(text)
     assert coverage(text, text) <= 1.0
     assert mentions(text, "John of one A") in {True, False}

@@ -72,14 +72,14 @@ def test_this_and_it_mean_the_new_photo() -> None:
         ("999 weeks ago", "2007-10-05 00:00", "2007-10-12 00:00"),
     ],
 )
-def test_a_time_is_understood_from_now(time: str, since: str, until: str) -> None:
+def test_relative_times_are_parsed(time: str, since: str, until: str) -> None:
     past = past_question(f"What did I see {time}?", NOW, shows_photo=False)
     assert past is not None
     assert (f"{past.since:%Y-%m-%d %H:%M}", f"{past.until:%Y-%m-%d %H:%M}") == (since, until)
     assert past.stems == frozenset()
 
 
-def test_vague_times_bound_nothing() -> None:
+def test_vague_times_set_no_limit() -> None:
     for time in ("before", "recently", "just now", ""):
         past = past_question(f"What did I see {time}?", NOW, shows_photo=False)
         assert past is not None

@@ -64,7 +64,7 @@ def test_line_breaks_and_cjk_full_stops_end_a_sentence(text: str, expected: list
 
 
 @given(st.text(alphabet=st.sampled_from("aA .!?\n\"'()[]1é…Dr")))
-def test_sentences_are_verbatim_in_order_and_hold_all_that_is_visible(text: str) -> None:
+def test_sentences_contain_all_visible_text_in_order(text: str) -> None:
     result = sentences(text)
     assert all(each.text == text[each.start : each.end] == each.text.strip() != "" for each in result)
     assert all(a.end <= b.start for a, b in pairwise(result))
@@ -84,12 +84,12 @@ NOISE = (
 
 
 @pytest.mark.parametrize("line", PRINT.split("//"))
-def test_print_in_any_script_is_plausible(line: str) -> None:
+def test_text_in_any_script_is_plausible(line: str) -> None:
     assert plausibility(line, 0.9) >= NOISE_BELOW
 
 
 @pytest.mark.parametrize("line", NOISE.split("//"))
-def test_what_patterns_are_misread_as_is_not(line: str) -> None:
+def test_misread_patterns_are_not_plausible(line: str) -> None:
     assert plausibility(line, 0.9) < NOISE_BELOW
 
 
@@ -108,12 +108,12 @@ def test_plausibility_is_a_share_and_grows_with_confidence(line: str, confidence
         ("タワー", "KATAKANA"),
     ],
 )
-def test_the_script_of_most_letters_counts(text: str, script: str) -> None:
+def test_script_is_that_of_most_letters(text: str, script: str) -> None:
     assert dominant_script(text) == script
 
 
 @given(st.text())
-def test_every_word_is_verbatim_at_its_place_and_after_the_one_before(text: str) -> None:
+def test_words_are_verbatim_and_in_order(text: str) -> None:
     result = tokens(text)
     assert all(word.text == text[word.start : word.end] != "" for word in result)
     assert all(a.end <= b.start for a, b in pairwise(result))
@@ -130,11 +130,11 @@ def test_every_word_is_verbatim_at_its_place_and_after_the_one_before(text: str)
         ("", []),
     ],
 )
-def test_punctuation_and_possessives_are_no_words(text: str, expected: list[str]) -> None:
+def test_punctuation_and_possessives_are_not_words(text: str, expected: list[str]) -> None:
     assert [word.text for word in tokens(text)] == expected
 
 
-def test_folding_makes_spellings_equal() -> None:
+def test_folding_makes_spelling_variants_equal() -> None:
     assert fold("Straße’s CAFÉ") == fold("STRASSE'S café")
 
 
@@ -142,7 +142,7 @@ def test_forms_of_a_word_share_its_stem() -> None:
     assert stem("painting") == stem("painted") == stem("paints")
 
 
-def test_threads_stem_side_by_side() -> None:
+def test_stemming_is_thread_safe() -> None:
     """A stemmer holds its current word in itself; long words are not cached."""
     long = [f"{'x' * 60}{number} generalizations{'running' * (number % 7)}s" for number in range(300)]
     expected = [snowballstemmer.stemmer("english").stemWord(word) for word in long]
@@ -150,26 +150,26 @@ def test_threads_stem_side_by_side() -> None:
         assert list(threads.map(lambda _: list(map(stem, long)), range(4))) == [expected] * 4
 
 
-def test_content_leaves_function_words_out() -> None:
+def test_content_words_exclude_function_words() -> None:
     assert content_stems("What is the height of this tower?") == {"height", "tower"}
     assert content_stems("what is it of") == frozenset()
 
 
-def test_stop_words_are_folded_so_that_they_are_found() -> None:
+def test_stop_words_are_stored_folded() -> None:
     assert all(word == fold(word) for word in STOP_WORDS)
 
 
-def test_hidden_characters_are_taken_out_and_controls_are_spaces() -> None:
+def test_invisible_characters_are_removed_and_controls_become_spaces() -> None:
     assert visible("a\u200bb\u202ec\x00d\ne") == "abc d\ne"
 
 
-def test_squeezed_names_are_listed_once_in_order() -> None:
+def test_cleaned_names_are_distinct_and_in_order() -> None:
     assert squeeze("Saint-Émile 2") == "saintemile2"
     assert unique(["B c", "a", "b-C", "A"]) == ["B c", "a"]
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_long_hostile_texts_are_split_and_read(text: str) -> None:
+def test_long_malicious_texts_are_split_in_bounded_time(text: str) -> None:
     assert sum(len(each.text) for each in sentences(text)) <= len(text)
     assert len(tokens(text)) <= len(text)
     assert content_stems(text) is not None

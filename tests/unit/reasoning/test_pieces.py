@@ -24,7 +24,7 @@ def retrieved(names: list[str], records: list[tuple[str, str]], pages: list[tupl
 
 
 @given(NAMES, PIECES, PIECES, BUDGET, BUDGET)
-def test_no_budget_is_overdrawn_and_the_order_is_kept(
+def test_pieces_stay_within_budget_and_in_order(
     names: list[str], records: list[tuple[str, str]], pages: list[tuple[str, str]], image: int, web: int
 ) -> None:
     whole = retrieved(names, records, pages)
@@ -39,7 +39,7 @@ def test_no_budget_is_overdrawn_and_the_order_is_kept(
             assert shown[-1].text in all_of_it[len(shown) - 1].text
 
 
-def test_names_go_before_what_is_known_of_them() -> None:
+def test_names_have_priority_over_records() -> None:
     whole = retrieved(["a" * 90, "b" * 90], [("About a. " * 30, "a"), ("About b.", "b")], [])
     within = whole.within(400, 0)
     assert [thing.name[0] for thing in within.things] == ["a", "b"]
@@ -54,7 +54,7 @@ def test_a_piece_is_cut_at_a_sentence() -> None:
     assert piece.text.endswith("as it is.")
 
 
-def test_of_one_endless_sentence_its_beginning_is_kept() -> None:
+def test_very_long_sentence_is_cut_at_its_end() -> None:
     (piece,) = retrieved([], [], [("word " * 100, "")]).within(0, 200).pages
     assert 100 < len(piece.text) <= 160
 
@@ -75,7 +75,7 @@ SIGNS = [
 
 
 @pytest.mark.parametrize("text", [*ORDERS, *SIGNS])
-def test_a_sign_to_passers_by_is_no_order_to_the_answerer(text: str) -> None:
+def test_public_signs_are_not_prompt_injections(text: str) -> None:
     assert orders_answer(text) is (text in ORDERS)
 
 
@@ -87,7 +87,7 @@ def page(text: str) -> Evidence:
     return Evidence(text, "Page", "https://pages.example/1", CitationKind.PAGE)
 
 
-def test_what_is_cut_keeps_the_sentences_that_were_asked_for_whole() -> None:
+def test_excerpt_keeps_complete_relevant_sentences() -> None:
     cut = excerpt(PIECE_TEXT, 120, "when did they finish the tower?")
     assert "Its tower was finished in 1907." in cut
     assert cut.startswith(("The place", "Its tower"))
@@ -105,13 +105,13 @@ def test_what_is_cut_keeps_the_sentences_that_were_asked_for_whole() -> None:
     ],
     ids=["no query", "nothing found", "one long sentence", "no room"],
 )
-def test_without_a_whole_sentence_that_was_asked_for_the_beginning_stays(
+def test_excerpt_without_a_relevant_sentence_is_the_beginning(
     text: str, most: int, query: str, expected: str
 ) -> None:
     assert excerpt(text, most, query) == expected
 
 
-def test_short_pieces_leave_their_share_to_long_ones() -> None:
+def test_short_pieces_leave_budget_to_long_ones() -> None:
     short, long = page("Brick."), page(PIECE_TEXT)
     first, second, third = shorten([long, short, long], 2_000, "tower")
     assert second == short
@@ -121,7 +121,7 @@ def test_short_pieces_leave_their_share_to_long_ones() -> None:
     assert "finished in 1907" in first.text
 
 
-def test_what_fits_stays_as_it_is() -> None:
+def test_fitting_pieces_are_unchanged() -> None:
     pieces = (page("Brick."), page("Stone."))
     assert shorten(pieces, 2_000, "tower") == pieces
     assert shorten((), 2_000, "tower") == ()

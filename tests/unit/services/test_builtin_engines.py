@@ -25,7 +25,7 @@ def reader() -> Reader:
         ("Why was the harbour dredged?", "the river brings sand"),
     ],
 )
-def test_the_words_that_answer_are_found(reader: Reader, question: str, span: str) -> None:
+def test_answer_span_is_found(reader: Reader, question: str, span: str) -> None:
     passages = [Passage(CATS, "Cats"), Passage(TOWER, "The tower"), Passage(HARBOUR, "The harbour")]
     (answer,) = reader.read(Query(question), passages)
     text = passages[answer.passage].text
@@ -33,7 +33,7 @@ def test_the_words_that_answer_are_found(reader: Reader, question: str, span: st
     assert span in text[answer.span.start : answer.span.end]
 
 
-def test_a_question_that_nothing_answers_is_less_probable(reader: Reader) -> None:
+def test_unanswered_question_is_less_probable(reader: Reader) -> None:
     passages = [Passage(TOWER, "The tower")]
     (known,) = reader.read(Query("How tall is the tower?"), passages)
     others = reader.read(Query("How much does a ticket for the tower cost?"), passages)
@@ -59,7 +59,7 @@ def test_a_question_of_any_length_is_read(reader: Reader, question: str) -> None
         ("The tower is 71 m tall.", "The tower is 72 m tall."),
     ],
 )
-def test_an_answer_that_the_evidence_gives_has_more_support(answer: str, other: str) -> None:
+def test_answer_in_the_evidence_has_more_support(answer: str, other: str) -> None:
     verifier = BuiltinVerifier()
     right, wrong = (
         verifier.verify("How tall is the tower?", text, [CATS, TOWER], None) for text in (answer, other)

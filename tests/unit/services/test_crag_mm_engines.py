@@ -99,7 +99,7 @@ def test_pages_of_several_queries_are_ordered_by_their_highest_cosine() -> None:
     ("metadata", "title", "text"),
     [({}, "a", "Road & rail."), ({"page_name": 7, "page_snippet": None}, "", "")],
 )
-def test_snippet_stands_for_the_chunk_without_a_store_of_pages(
+def test_snippet_replaces_the_chunk_without_a_page_store(
     metadata: Mapping[str, object], title: str, text: str
 ) -> None:
     (hit,) = pages([chunk("a", 1, 0.5, **metadata)], k=1)
@@ -126,7 +126,7 @@ def test_an_unreadable_page_has_no_words(page: bytes) -> None:
     assert page_words(page) == []
 
 
-def test_limit_counts_images_and_each_of_their_entities_is_a_hit() -> None:
+def test_limit_counts_images_and_each_entity_is_a_hit() -> None:
     both = image(1, 0.9, ["Tower", "River"], {"Tower": {"height": "{{convert|12|m|ft}}"}, "River": "wide"})
     ranking = [both, image(2, 0.8, "Tower", {}), image(3, 0.7, "Bridge", {})]
     assert things(ranking, limit=2) == [
@@ -148,12 +148,12 @@ def test_an_image_without_a_readable_name_is_left_out(entities: str | None) -> N
     assert things([Neighbour("1", 0.9, described)], limit=1) == []
 
 
-def test_texts_are_refused_without_a_text_side() -> None:
+def test_text_queries_need_a_text_encoder() -> None:
     engine = CragMmImageSearch(cast(ChromaIndex, Listed([])), Numbered(), DenseOptions(), Numbered().forward)
     with pytest.raises(NotSupported):
         engine.search_texts(["a tower"], 1, "images")
 
 
-def test_a_folder_without_an_index_is_named(tmp_path: Path) -> None:
+def test_folder_without_an_index_is_reported(tmp_path: Path) -> None:
     with pytest.raises(WrongSettings, match=r"holds no chroma\.sqlite3"):
         ChromaIndex(tmp_path, "web_search_embeddings", 4)

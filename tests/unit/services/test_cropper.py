@@ -31,7 +31,7 @@ CORNERS = sort_corners(np.array(LEANING, np.float32) * 640)
 
 
 @pytest.mark.parametrize("name", ["book-0088", "food-0031", "menu-0055"])
-def test_a_cover_seen_at_an_angle_is_the_best_region(name: str) -> None:
+def test_tilted_cover_is_the_best_region(name: str) -> None:
     best = BuiltinCropper().crop(tilted_cover(name), [], 6)[0]
     assert best.kind == "quadrilateral"
     assert overlap(np.array(best.corners, np.float32), CORNERS) >= 0.8
@@ -43,7 +43,7 @@ def test_a_rectified_cover_looks_like_the_cover() -> None:
     assert np.corrcoef(resized.ravel(), original.ravel())[0, 1] > 0.9
 
 
-def test_rectified_proportions_are_those_of_the_thing() -> None:
+def test_rectified_crop_keeps_the_objects_proportions() -> None:
     wide, tall, focal = 400.0, 600.0, 1000.0
     corners = np.array([[-wide, -tall], [wide, -tall], [wide, tall], [-wide, tall]]) / 2
     tilt = np.deg2rad(40)
@@ -53,7 +53,7 @@ def test_rectified_proportions_are_those_of_the_thing() -> None:
     assert width / height == pytest.approx(wide / tall, rel=0.05)
 
 
-def test_several_things_come_at_once_without_near_doubles() -> None:
+def test_several_objects_are_found_without_near_duplicates() -> None:
     photo = np.full((600, 900, 3), 40, np.uint8)
     photo[100:500, 80:380] = (220, 200, 60)
     photo[100:500, 520:820] = (60, 200, 220)
@@ -140,13 +140,13 @@ def scores(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
         (scores(0.9, 0.2, 0, 0.3, 0.1, 0, 0.9), None),
     ],
 )
-def test_a_box_is_called_by_the_label_with_the_strongest_word(
+def test_box_gets_the_label_with_the_strongest_word(
     values: np.ndarray[tuple[int], np.dtype[np.float32]], label: str | None
 ) -> None:
     assert label_of(values, [CAR, RED_CAR], 0.3) == label
 
 
-def test_near_doubles_leave_the_surest_and_neighbours_stay() -> None:
+def test_near_duplicates_are_merged_and_neighbours_kept() -> None:
     boxes = [(0, 0, 100, 100), (2, 0, 100, 100), (40, 0, 140, 100), (20, 20, 60, 60)]
     ranked = [0.5, 0.9, 0.4, 0.3]
     results = [Detection(box, str(place), ranked[place]) for place, box in enumerate(boxes)]

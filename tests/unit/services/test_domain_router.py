@@ -39,7 +39,7 @@ def test_a_plain_question_goes_to_its_domain(question: str, domain: Domain) -> N
     assert classify(question)[0] is domain
 
 
-def test_text_in_the_photo_helps_where_the_question_says_little() -> None:
+def test_photo_text_helps_vague_questions() -> None:
     domain, probability = classify("who made this?", "a novel by the bestselling author, second edition")
     assert domain is Domain.BOOK
     assert probability > 0.5 > classify("who made this?")[1]

@@ -76,7 +76,7 @@ def probability(query: Query, passages: Sequence[Passage], **coefficients: float
     return reader.read(query, passages)[0].probability
 
 
-def test_an_answer_is_less_sure_where_much_else_answers_a_little() -> None:
+def test_many_weak_answers_lower_the_confidence() -> None:
     query, built = Query("When was the mill built?"), Passage("The mill was built in 1874.")
     alone, crowded = (
         probability(query, [built, Passage(other)], margin=1.0, mean_margin=-1.0)
@@ -95,7 +95,7 @@ def test_an_answer_is_less_sure_where_much_else_answers_a_little() -> None:
         ("WHEN WAS IT SOLD?", "", None, 0),  # all capitals: no names are recognised
     ],
 )
-def test_names_and_numbers_beside_the_title_and_the_subject_make_an_answer_less_sure(
+def test_extra_names_and_numbers_lower_the_confidence(
     question: str, title: str, subject: str | None, details: int
 ) -> None:
     passages = [Passage("It was sold in 1931.", title)]

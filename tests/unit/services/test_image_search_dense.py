@@ -89,7 +89,7 @@ def test_text_search_stops_when_cancelled(store: VectorStore, times: list[bool])
         engine.search_texts(["red"], 2, "images-2")
 
 
-def test_a_thing_at_the_end_of_a_tall_photo_is_found_and_its_vector_is_of_the_centre(
+def test_object_at_the_end_of_a_tall_photo_is_found(
     store: VectorStore,
 ) -> None:
     encoder = ColourEncoder()
@@ -109,7 +109,7 @@ def test_a_thing_at_the_end_of_a_tall_photo_is_found_and_its_vector_is_of_the_ce
     assert encoder.passes == [1, 3, 2]  # one pass for all views of all photos
 
 
-def test_many_photos_of_one_thing_are_one_hit_and_hide_no_other(engine: DenseImageSearch) -> None:
+def test_many_photos_of_one_entity_are_one_hit(engine: DenseImageSearch) -> None:
     photos = [known("Fair", noisy(POSTER, number), number) for number in range(40)]
     engine.index("images-1", [*photos, known("The Salt Road", BOOK)])
     hits = engine.search([noisy(POSTER, 41), photos[0].photo], 2, "images-1")
@@ -137,7 +137,7 @@ def photo(height: int, width: int) -> RGB:
 
 
 @pytest.mark.parametrize("size", [(100, 100), (125, 100), (100, 120)])
-def test_a_photo_that_nearly_fits_is_seen_once(size: tuple[int, int]) -> None:
+def test_nearly_square_photo_has_one_view(size: tuple[int, int]) -> None:
     assert len(framed_views(photo(*size), FRAME)) == len(square_views(photo(*size), 300)) == 1
     assert len(framed_views(photo(90, 270), Frame(32, 32, Fit.SQUASH))) == 1
 
@@ -152,7 +152,7 @@ def test_every_view_fills_the_frame(height: int, width: int, fit: Fit) -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_squares_of_the_centre_and_both_ends_hold_the_photo_s_own_pixels(turned: bool) -> None:
+def test_square_views_contain_unchanged_pixels(turned: bool) -> None:
     tall = photo(90, 40)
     image = tall.transpose(1, 0, 2) if turned else tall
     for views in (square_views(image, 64), framed_views(image, Frame(40, 40))):
@@ -161,7 +161,7 @@ def test_squares_of_the_centre_and_both_ends_hold_the_photo_s_own_pixels(turned:
         assert [np.array_equal(*pair) for pair in zip(straight, expected, strict=True)] == [True] * 3
 
 
-def test_every_photo_s_centre_comes_before_any_photo_s_ends() -> None:
+def test_centre_views_come_before_end_views() -> None:
     views = [framed_views(photo(270, 90), FRAME), framed_views(photo(50, 50), FRAME)]
     placed = centres_first(views)
     assert [index for index, _ in placed] == [0, 1, 0, 0]

@@ -42,7 +42,7 @@ def engine(folder: Path) -> Iterator[BuiltinImageSearch]:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_an_indexed_thing_is_found_with_all_that_is_known(engine: BuiltinImageSearch, name: str) -> None:
+def test_indexed_object_is_found_with_its_record(engine: BuiltinImageSearch, name: str) -> None:
     known = thing(name)
     best = engine.search([warped(picture(name))], 5, "things")[0]
     assert best.probability > 0.6
@@ -53,7 +53,7 @@ def test_an_indexed_thing_is_found_with_all_that_is_known(engine: BuiltinImageSe
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_a_thing_that_is_not_indexed_is_not_claimed(engine: BuiltinImageSearch, name: str) -> None:
+def test_unindexed_object_is_not_matched(engine: BuiltinImageSearch, name: str) -> None:
     hits = engine.search([warped(picture(name))], 5, "things")
     assert all(each.probability < 0.5 for each in hits)
 
@@ -83,7 +83,7 @@ def test_parallel_search_equals_sequential(
     assert results[0] == results[1]
 
 
-def test_of_two_siblings_the_seen_one_comes_first(engine: BuiltinImageSearch) -> None:
+def test_photographed_sibling_ranks_first(engine: BuiltinImageSearch) -> None:
     engine.store.create("series", engine.schema)
     engine.index("series", [thing(each) for each in SIBLINGS])
     for own in SIBLINGS:

@@ -46,7 +46,7 @@ def probability(artefact: Artefact, photo: RGB, known: RGB) -> float:
     return artefact.calibration.probability(evidence)
 
 
-def test_thing_is_recognised_in_hard_photos(artefact: Artefact) -> None:
+def test_object_is_recognised_in_difficult_photos(artefact: Artefact) -> None:
     turned, dark = np.ascontiguousarray(np.rot90(warped(THING), 2)), (warped(THING) * 0.18).astype(np.uint8)
     for photo in (warped(THING), turned, dark):
         assert probability(artefact, photo, THING) > 0.8
@@ -55,7 +55,7 @@ def test_thing_is_recognised_in_hard_photos(artefact: Artefact) -> None:
     assert probability(artefact, hidden, THING) > 0.5
 
 
-def test_a_sign_that_shares_some_of_its_words_is_not_the_same_sign(artefact: Artefact) -> None:
+def test_sign_with_some_equal_words_is_not_matched(artefact: Artefact) -> None:
     sign = np.full((360, 560, 3), 235, np.uint8)
     other = sign.copy()
     for row, (line, changed) in enumerate(
@@ -82,7 +82,7 @@ def test_tiny_photos_are_described_without_errors(shape: tuple[int, int]) -> Non
         ((80, 80), (0.5, 0.0, 1.0, 1.0), (0.98, 0.97)),  # entities side by side do not compete
     ],
 )
-def test_rivals_for_one_place_share_their_probability(
+def test_competing_matches_share_their_probability(
     points: tuple[int, int], place: tuple[float, float, float, float], settled: tuple[float, float]
 ) -> None:
     claims = [Claim("a", 0.98, points[0], (0.0, 0.0, 0.4, 1.0)), Claim("b", 0.97, points[1], place)]
@@ -109,7 +109,7 @@ def test_a_damaged_features_file_is_detected(cut: int) -> None:
         decode(data[:cut])
 
 
-def test_photos_described_in_another_way_have_another_key() -> None:
+def test_feature_key_depends_on_the_method() -> None:
     other = replace(OPTIONS, keypoints=7)
     assert content_key(THING, OPTIONS) != content_key(THING, other)
     assert content_key(THING, OPTIONS) == content_key(THING.copy(), OPTIONS)

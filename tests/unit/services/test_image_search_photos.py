@@ -122,7 +122,7 @@ def test_other_photos_of_an_indexed_place_find_it(
 
 
 @pytest.mark.parametrize("absent", PLACES)
-def test_a_place_that_is_not_indexed_is_never_claimed(
+def test_unindexed_place_is_never_matched(
     engine: BuiltinImageSearch, views: dict[str, list[View]], absent: str
 ) -> None:
     for turn in range(2):

@@ -146,7 +146,7 @@ async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: st
     assert info["takes"] == ["image", "text"]
 
 
-async def test_a_remote_model_is_not_taken_to_know_words(tmp_path: Path) -> None:
+async def test_remote_text_search_is_off_by_default(tmp_path: Path) -> None:
     server = ModelServer()
     async with (
         served(server.app()) as url,

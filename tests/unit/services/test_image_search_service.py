@@ -45,7 +45,7 @@ async def test_an_indexed_thing_is_found_in_a_photo_of_it(settings: ImageSearchS
     assert hit.score > 0.8
 
 
-async def test_a_record_of_a_photo_replaces_the_one_before_and_copies_do_not_crowd_out_others(
+async def test_photo_record_is_replaced_and_copies_count_once(
     settings: ImageSearchSettings,
 ) -> None:
     cover, other = jpeg(COVER), jpeg(picture("game-0070"))
@@ -91,7 +91,7 @@ async def test_a_photo_that_cannot_be_read_is_rejected_and_thumbnails_are_option
         assert (Thumbnails(tmp_path).read(each) is not None) == (each in content)
 
 
-async def test_embeddings_have_the_de_facto_shape(settings: ImageSearchSettings) -> None:
+async def test_embeddings_have_openais_shape(settings: ImageSearchSettings) -> None:
     uri = "data:image/jpeg;base64," + base64.b64encode(jpeg(COVER)).decode()
     async with live(create_app(settings)) as client:
         body = {"model": "m", "input": [uri, uri], "modality": "image"}

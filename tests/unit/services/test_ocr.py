@@ -38,7 +38,7 @@ def texts(engine: BuiltinOcr, picture: RGB) -> list[str]:
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3])
-def test_a_photo_held_any_way_round_reads_the_same(engine: BuiltinOcr, turns: int) -> None:
+def test_rotated_photo_reads_the_same(engine: BuiltinOcr, turns: int) -> None:
     lines = engine.read(np.ascontiguousarray(np.rot90(BOOK, turns))).lines
     assert [squeezed(line.text) for line in lines] == TEXTS
     start, end = np.array(lines[0].quadrilateral[:2])  # the text starts at the first corner
@@ -56,7 +56,7 @@ def test_a_dim_noisy_photo_is_still_read_beside_another(engine: BuiltinOcr) -> N
     assert brighten(BOOK) is BOOK
 
 
-def test_small_print_in_a_part_of_a_large_photo_is_read_whole(engine: BuiltinOcr) -> None:
+def test_small_print_in_a_large_photo_is_read_completely(engine: BuiltinOcr) -> None:
     """As of a menu on the other side of the table."""
     dishes = {"leek soup": 12, "pea risotto": 14, "rye bread": 3, "plum cake": 5, "beet salad": 9}
     rows = [(700, 500 + 24 * row, f"{dish} {dishes[dish]}") for row, dish in enumerate(dishes)]
@@ -74,7 +74,7 @@ def test_a_photo_without_text_has_no_lines(engine: BuiltinOcr) -> None:
 
 
 @pytest.mark.parametrize("size", [(16, 16), (16, 640), (640, 16)])
-def test_tiny_and_narrow_pictures_are_no_error(engine: BuiltinOcr, size: tuple[int, int]) -> None:
+def test_tiny_and_narrow_pictures_are_read_without_errors(engine: BuiltinOcr, size: tuple[int, int]) -> None:
     noise = np.random.default_rng(5).integers(0, 255, (*size, 3), dtype=np.uint8)
     engine.read(noise)
 
@@ -109,7 +109,7 @@ async def test_a_photo_is_read_once_and_text_renamed_to_jpg_is_refused() -> None
     assert len(reply.lines[0].quadrilateral) == 4
 
 
-async def test_what_one_scope_has_asked_is_not_found_by_another() -> None:
+async def test_ocr_cache_is_separate_for_each_scope() -> None:
     app, looked_up = create_app(OcrSettings(port=0)), list[bool]()
     app.state.reader = PhotoReader(OcrSettings().max_side, 8, looked_up.append)
     one, other = (scope_of(b"secret", tenant) for tenant in ("acme", "bolt"))
@@ -145,12 +145,12 @@ def model_of(data_type: int, raw: bytes) -> bytes:
     return bytes([1 << 3, 8]) + field(7, graph)
 
 
-def test_only_weights_too_small_to_be_normal_become_zero() -> None:
+def test_subnormal_weights_become_zero() -> None:
     expected = np.array([0.0, 0.0, 0.0, 1.2e-38, -3.5, np.inf], "<f4")
     assert without_subnormals(model_of(FLOAT, WEIGHTS.tobytes())) == model_of(FLOAT, expected.tobytes())
 
 
-def test_the_detector_finds_the_very_same_without_them() -> None:
+def test_detector_output_is_equal_without_subnormals() -> None:
     model = (Path(rapidocr.__file__).parent / "models" / "PP-OCRv6_det_small.onnx").read_bytes()
     lighter = without_subnormals(model)
     assert lighter != model  # else the package has changed, and this is no longer needed

@@ -52,7 +52,7 @@ def test_small_and_outer_lines_are_left_out_and_a_title_is_read() -> None:
 
 
 @pytest.mark.parametrize("height", [10, 17, 20, 26, 33])
-def test_one_block_of_an_even_page_is_read(height: int) -> None:
+def test_one_block_of_a_uniform_page_is_read(height: int) -> None:
     heights = height * np.random.default_rng(5).uniform(0.85, 1.15, 80)
     step = 1.5 * height
     lines = [
@@ -67,7 +67,7 @@ def test_one_block_of_an_even_page_is_read(height: int) -> None:
         assert rows[0] < 20 < rows[-1]
 
 
-def test_no_batch_is_longer_than_can_be_waited_for() -> None:
+def test_batch_size_is_bounded() -> None:
     sizes = [(10, width) for width in range(20, 2000, 20)]
     results = list(batches(sizes))
     assert sorted(place for batch in results for place in batch) == list(range(len(sizes)))
@@ -76,7 +76,7 @@ def test_no_batch_is_longer_than_can_be_waited_for() -> None:
     )
 
 
-def test_a_dense_page_says_how_many_lines_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dense_page_reports_the_number_of_skipped_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtin, "_MOST_LINES", 2)
     rows = [
         (40, 20 + 40 * row, f"{word} soup") for row, word in enumerate(["leek", "pea", "beet", "rye", "plum"])
@@ -87,7 +87,7 @@ def test_a_dense_page_says_how_many_lines_it_left_out(monkeypatch: pytest.Monkey
     assert "beetsoup" in [squeezed(line.text) for line in read.lines]  # in the middle
 
 
-def test_what_was_read_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recognised_lines_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     recognize: Callable[[RapidModels, Sequence[Crop]], Any] = RapidModels.recognize
 
@@ -205,7 +205,7 @@ def test_every_line_is_read_exactly_once(places: list[tuple[float, float, float]
     assert sorted(reading_order(lines, ["x"] * len(lines), turns)) == list(range(len(lines)))
 
 
-def test_perspective_does_not_part_a_price_from_its_dish() -> None:
+def test_prices_stay_on_their_rows_in_perspective() -> None:
     """Lines fan out: each further down slopes more, and the prices are far to the right."""
     dishes = [box(0, 60 * row, 300, 34) for row in range(6)]
     prices = [box(700, 60 * row, 60, 34) for row in range(6)]

@@ -55,7 +55,7 @@ async def send(reader: Reader, **changes: Any) -> httpx.Response:
         return await client.post("/v1/read", json=body(**changes))
 
 
-async def test_spans_are_the_passages_own_words_counted_in_code_points() -> None:
+async def test_spans_are_verbatim_in_code_points() -> None:
     reply = ReadReply.model_validate((await send(LastWords(), top_n=16)).json())
     assert [answer.passage_index for answer in reply.answers] == [2, 1, 0]
     for answer in reply.answers:
@@ -67,7 +67,7 @@ async def test_spans_are_the_passages_own_words_counted_in_code_points() -> None
     assert reply.model == "last-words"
 
 
-async def test_the_engine_is_told_all_that_the_request_says() -> None:
+async def test_engine_gets_every_request_field() -> None:
     reader = LastWords()
     box = {"left": 0.1, "top": 0.2, "right": 0.3, "bottom": 0.4}
     passages = [
@@ -87,7 +87,7 @@ async def test_the_engine_is_told_all_that_the_request_says() -> None:
     assert all(isinstance(passage.kind, PassageKind) for passage in reader.calls[0][1])
 
 
-def test_the_engines_kinds_of_passages_are_the_contracts() -> None:
+def test_passage_kinds_equal_the_contracts() -> None:
     assert [(kind.name, kind.value) for kind in PassageKind] == [
         (kind.name, kind.value) for kind in contract.PassageKind
     ]
@@ -103,7 +103,7 @@ async def test_passages_that_are_too_long_together_are_refused() -> None:
     assert len(reader.calls) == 1
 
 
-async def test_the_pocket_engine_reads() -> None:
+async def test_builtin_engine_reads() -> None:
     async with live(create_app(ReaderSettings(port=0))) as client:
         reply = await client.post("/v1/read", json=body(question="Who built the tower?", top_n=16))
         for passages in ([], [{"text": ""}], [{"text": "  \n "}]):

@@ -46,13 +46,13 @@ def answer_in(sentence: str, span: str) -> SentenceAnswer:
         (MILL, "paler stone", None, None),
     ],
 )
-def test_a_sentence_is_said_whole_unless_it_is_long(
+def test_short_sentence_is_spoken_completely(
     sentence: str, span: str, subject: str | None, text: str | None
 ) -> None:
     assert speak(answer_in(sentence, span), subject) == text
 
 
-def test_a_name_that_makes_a_clause_too_long_does_not_take_the_place_of_its_pronoun() -> None:
+def test_pronoun_is_kept_if_the_name_is_too_long() -> None:
     clause = f"She flew {'very ' * 22}high."
     assert speak(answer_in(clause, "high"), "Eileen Collins") == clause
 
@@ -67,9 +67,7 @@ def test_a_name_that_makes_a_clause_too_long_does_not_take_the_place_of_its_pron
         ("When did the duchy begin?", DUCHY, "911"),
     ],
 )
-def test_a_clause_is_some_whole_words_of_the_sentence_with_the_answer(
-    question: str, sentence: str, span: str
-) -> None:
+def test_clause_has_complete_words_and_the_answer(question: str, sentence: str, span: str) -> None:
     (clause,) = find_clauses(shared_cross_encoder(), question, [answer_in(sentence, span)])
     assert clause is not None
     assert clause.text == span
@@ -77,14 +75,14 @@ def test_a_clause_is_some_whole_words_of_the_sentence_with_the_answer(
     assert len(clause.sentence.split()) <= MOST_SPOKEN
 
 
-def test_the_clause_of_a_long_sentence_is_said() -> None:
+def test_clause_of_a_long_sentence_is_spoken() -> None:
     question = Query("How long may the tools be borrowed?")
     (answer,) = open_builtin().read(question, [Passage(f"Dogs are welcome. {TOOLS} It is open daily.")])
     assert answer.spoken == f"{TOOLS.partition(';')[0]}."
 
 
 @pytest.mark.parametrize("filling", ["a, " * 6_000, "if " * 6_000, "Ada " * 4_500])
-def test_no_clause_is_found_where_the_answer_lies_beyond_what_is_read(filling: str) -> None:
+def test_no_clause_is_found_beyond_the_readers_limit(filling: str) -> None:
     answer = answer_in(f"It {filling} was built in x Zorn.", "Zorn")
     (clause,) = find_clauses(shared_cross_encoder(), "Who built it?", [answer])
     assert clause is None
@@ -92,13 +90,13 @@ def test_no_clause_is_found_where_the_answer_lies_beyond_what_is_read(filling: s
 
 
 @pytest.mark.parametrize("filling", [" " * 19_000, "x" * 9_000])
-def test_a_sentence_of_few_endless_words_is_said_whole(filling: str) -> None:
+def test_sentence_of_few_very_long_words_is_spoken_completely(filling: str) -> None:
     spoken = speak(answer_in(f"It {filling} was built in x Zorn.", "Zorn"), None)
     assert spoken is not None
     assert spoken.endswith(" was built in x Zorn.")
 
 
-def test_a_span_is_said_with_what_it_is_about() -> None:
+def test_span_is_spoken_with_its_subject() -> None:
     assert speak_span("1731 ", "The mill") == "The mill: 1731."
     assert speak_span("in 1731", "") == "In 1731."
     assert speak_span(",", "") == ","
@@ -118,7 +116,7 @@ def test_a_span_is_said_with_what_it_is_about() -> None:
         ("Begun 1340", "1340", "Begun 1340."),
     ],
 )
-def test_an_attribute_is_said_with_its_key_and_whole_value(sentence: str, span: str, text: str) -> None:
+def test_attribute_is_spoken_with_key_and_value(sentence: str, span: str, text: str) -> None:
     assert speak_attribute(sentence, span, "Doge's Palace") == text
 
 
@@ -138,7 +136,7 @@ TABLE = f"Prices of this year.\n{ADULT}\n{CHILD}\n{FAMILY}\nDogs are free."
         ("Are dogs free?", [ADULT, CHILD, FAMILY]),
     ],
 )
-def test_only_a_row_that_the_question_names_is_read(question: str, rows: list[str]) -> None:
+def test_rows_not_named_by_the_question_are_hidden(question: str, rows: list[str]) -> None:
     read = with_named_rows(question, TABLE)
     lines = read.split("\n")
     assert [line for line in lines if "Ticket" in line] == rows
@@ -158,7 +156,7 @@ def test_only_a_row_that_the_question_names_is_read(question: str, rows: list[st
         ),
     ],
 )
-def test_only_facts_whose_labels_the_question_has_are_read(question: str, facts: list[str]) -> None:
+def test_facts_with_labels_not_in_the_question_are_hidden(question: str, facts: list[str]) -> None:
     text = "It is sold in shops.\nPrice: 499 crowns\nSales price: 450\nReleased: May 2024\nPorts: USB-C, jack"
     read = with_named_rows(question, text)
     assert [line for line in read.split("\n")[1:] if line.strip()] == facts
@@ -168,7 +166,7 @@ def test_only_facts_whose_labels_the_question_has_are_read(question: str, facts:
 @pytest.mark.parametrize(
     "text", ["", "A; b", "Height: 30 m", "Opened: 1908; Height: 31 m", "a\r\nb; c: d\r\n"]
 )
-def test_text_without_rows_that_look_alike_stays(text: str) -> None:
+def test_text_without_similar_rows_is_unchanged(text: str) -> None:
     assert with_named_rows("How high is it?", text) == text
 
 
@@ -186,5 +184,5 @@ def test_text_without_rows_that_look_alike_stays(text: str) -> None:
         ("It opens at nine; tickets cost £5.", "£5", None),
     ],
 )
-def test_a_cell_is_said_with_the_name_of_its_row(row: str, span: str, text: str | None) -> None:
+def test_cell_is_spoken_with_its_row_name(row: str, span: str, text: str | None) -> None:
     assert say_cell(row, row.rindex(span) + len(span)) == text

@@ -67,7 +67,7 @@ def test_the_best_query_token_counts() -> None:
     _expect(stage.score("who?", PHOTO, ["a", "e"]), [0.9, 0.8])
 
 
-def test_a_negative_cosine_is_discarded_where_there_is_a_threshold() -> None:
+def test_negative_cosine_is_discarded_by_a_threshold() -> None:
     judge = Judge()
     assert _reranker(Towers(), judge).rerank("who?", ["e"], None, PHOTO) == [0.0]
     assert judge.pairs == []
@@ -102,7 +102,7 @@ def test_best_k1_are_judged() -> None:
     assert {text for _, text in judge.pairs} == {"a", "b", "c"}
 
 
-def test_best_k2_products_are_kept_of_equals_the_first() -> None:
+def test_best_k2_products_are_kept_with_ties_in_order() -> None:
     one = _reranker(Towers(), Judge(), fine_top=1)
     _expect(one.rerank("who?", list("abcd"), None, PHOTO), [0, 0.54, 0, 0])
     strict = _reranker(Towers(), Judge(), coarse_threshold=0.5, fine_threshold=0.4)

@@ -30,12 +30,12 @@ def best(question: str, passages: list[str], entity: str | None = None) -> int:
         ("how many pages does it have", "Hill Farm has 204 pages."),
     ],
 )
-def test_the_sentence_that_states_what_is_asked_comes_first(question: str, answer: str) -> None:
+def test_answering_sentence_ranks_first(question: str, answer: str) -> None:
     others = ["Hill Farm has a blue cover.", "Critics liked Hill Farm very much."]
     assert best(question, [*others, answer], "Hill Farm") == 2
 
 
-def test_the_same_fact_about_a_sibling_comes_second() -> None:
+def test_same_fact_about_a_sibling_ranks_second() -> None:
     passages = ["The price of Aero 300 is 89 euros.", "The price of Aero 500 is 129 euros."]
     mine, siblings = ENGINE.rerank("How much is it?", passages, "Aero 300")
     assert mine > siblings
@@ -68,7 +68,7 @@ async def send_form(client: httpx.AsyncClient, fields: dict[str, Any], files: An
     return await client.post("/v1/rerank", files=[*parts, *(files or [])])
 
 
-async def test_form_is_scored_as_the_json_in_it() -> None:
+async def test_form_request_is_scored_like_json() -> None:
     part = ("request", ("request.json", json.dumps(BODY).encode(), "application/json"))
     long = json.dumps({"query": "Who?", "documents": [" " * 1_400_000]})
     async with live(create_app(RerankerSettings(port=0))) as client:

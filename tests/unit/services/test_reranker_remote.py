@@ -82,7 +82,7 @@ async def test_unusable_results_are_an_error(shape: RemoteShape) -> None:
                 pytest.fail(f"{name}: {await scores(engine, DOCUMENTS[:3])}")
 
 
-async def test_the_service_asks_tei_in_batches_and_passes_its_scores_on() -> None:
+async def test_service_sends_batches_to_tei_and_returns_its_scores() -> None:
     server = ModelServer()
     async with served(server.app()) as url:
         settings = RerankerSettings(

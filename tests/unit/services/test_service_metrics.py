@@ -23,7 +23,7 @@ async def series(client: httpx.AsyncClient, name: str) -> list[str]:
     return [line for line in (await client.get("/metrics")).text.splitlines() if line.startswith(name + "{")]
 
 
-async def test_passages_are_counted_and_only_what_is_published_is_shown(tmp_path: Path) -> None:
+async def test_metrics_count_published_passages(tmp_path: Path) -> None:
     settings = TextSearchSettings(port=0, data_dir=tmp_path)
     shown = []
     async with live(create_text_search(settings)) as client:
@@ -37,9 +37,7 @@ async def test_passages_are_counted_and_only_what_is_published_is_shown(tmp_path
     assert written == ['loreglass_ingested_total{kind="passages",service="text_search"} 3.0']
 
 
-def test_a_store_that_is_away_leaves_a_gap_and_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unavailable_store_leaves_a_gap_in_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(_: EdgeStore) -> list[CollectionInfo]:
         raise DependencyUnavailable("The store cannot be reached.")
 
@@ -61,7 +59,7 @@ async def test_readiness_runs_the_engine(app: App, tmp_path: Path) -> None:
     assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}
 
 
-async def test_a_full_disk_is_a_507_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_full_disk_is_a_507_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with live(create_text_search(TextSearchSettings(port=0, data_dir=tmp_path))) as client:
         await client.post("/v1/collections", json={"name": "pages-1"})
         monkeypatch.setattr(room.Room, "free", lambda _: 5 * room.MIB)

@@ -27,7 +27,7 @@ def test_commands_use_the_presets_path_port_and_weights(preset: Preset) -> None:
     assert [word.split("/")[2] for word in named] == ([folder] if preset.repository else [])
 
 
-def test_vllm_gets_its_memory_share_and_no_media_domains_and_kokoro_does_not_log_texts() -> None:
+def test_speech_servers_have_limits_and_log_no_texts() -> None:
     preset = PRESETS["vllm-whisper"]
     words = serve_command(preset)
     assert words[-2:] == ["--gpu-memory-utilization", f"{vllm_share(preset):g}"]
@@ -64,7 +64,7 @@ def test_the_command_prints_the_container_and_the_settings_of_the_gateway(
     ]
 
 
-def test_an_engine_that_is_not_here_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_engine_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SystemExit, match="podman is not installed here"):
         main(["whisper.cpp", "--container", "podman"])

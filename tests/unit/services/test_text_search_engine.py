@@ -40,14 +40,14 @@ MENU = passage("The soup of the day costs 6.50 euros.", title="Café Nord menu")
         ("?!", []),
     ],
 )
-def test_the_passage_that_speaks_of_it_comes_first(
+def test_relevant_passage_ranks_first(
     engine: IndexedTextSearch, question: str, expected: list[Passage]
 ) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
     assert [hit.passage for hit in engine.search([question], 3, "v1")] == expected
 
 
-def test_depth_limits_pages_of_which_two_passages_are_found_its_best_first(engine: IndexedTextSearch) -> None:
+def test_depth_counts_pages_with_their_two_best_passages(engine: IndexedTextSearch) -> None:
     url = "https://pages.example/long"
     long = [passage(f"The harbour of Lindvik, part {number}.", url, position=number) for number in range(9)]
     others = [passage(f"A harbour, long forgotten, number {number}, far away.") for number in range(9)]
@@ -61,7 +61,7 @@ def test_depth_limits_pages_of_which_two_passages_are_found_its_best_first(engin
     assert next(each for each in passages if each.address == url) == lit
 
 
-def test_each_hit_says_which_sub_queries_found_it(engine: IndexedTextSearch) -> None:
+def test_each_hit_has_its_sub_queries(engine: IndexedTextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, MENU])
     hits = engine.search(["harbour of Lindvik", "written by Mira Holm", "Lindvik"], 5, "v1")
     assert {hit.passage.title: hit.query_indexes for hit in hits} == {
@@ -71,7 +71,7 @@ def test_each_hit_says_which_sub_queries_found_it(engine: IndexedTextSearch) -> 
     assert hits[0].passage == HARBOUR
 
 
-def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: IndexedTextSearch) -> None:
+def test_invalid_passages_are_reported_and_others_indexed(engine: IndexedTextSearch) -> None:
     wordless = passage("…", "https://pages.example/empty")
     nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
     halved = Passage(AUTHOR.id, "https://pages.example/\ud83d", "", "Half a \ud83d face.", 0)
@@ -100,7 +100,7 @@ def test_fused_scores_follow_reciprocal_ranks() -> None:
     assert [hit.score for hit in hits] == pytest.approx([1 / 61 + 1 / 62, 1 / 61, 1 / 62])
 
 
-def test_pages_with_equal_ranks_are_settled_by_how_well_they_match() -> None:
+def test_equal_ranks_are_ordered_by_score() -> None:
     strong, weak, better = (passage(text) for text in ("s", "w", "b"))
     rankings = [
         [Candidate(strong, 9.0), Candidate(weak, 1.0)],
@@ -125,11 +125,11 @@ def test_pages_with_equal_ranks_are_settled_by_how_well_they_match() -> None:
         ("a 250ml bottle", "250 ml"),
     ],
 )
-def test_two_ways_to_write_a_thing_share_terms(written: str, query: str) -> None:
+def test_spelling_variants_share_terms(written: str, query: str) -> None:
     assert set(terms(written)) & set(terms(query))
 
 
-def test_stopwords_count_only_where_there_is_nothing_else_and_numbers_keep_their_decimals() -> None:
+def test_stopwords_count_only_without_other_terms() -> None:
     assert terms("Who wrote it?") == ["wrote"]
     assert terms("The Who") == ["the", "who"]
     assert terms("3.5 and 35") == ["3.5", "35"]
@@ -150,7 +150,7 @@ def settings(tmp_path: Path) -> TextSearchSettings:
     return TextSearchSettings(port=0, data_dir=tmp_path / "vectors")
 
 
-async def test_a_published_page_is_found_with_all_that_is_known_of_it(settings: TextSearchSettings) -> None:
+async def test_published_page_is_found_with_its_metadata(settings: TextSearchSettings) -> None:
     written = chunk("The lamp was lit in 1911.", title="Lighthouse", last_modified="2024-05-01T00:00:00Z")
     async with live(create_app(settings)) as client:
         await publish(client, "pages-1", [written])
@@ -172,7 +172,7 @@ async def test_a_published_page_is_found_with_all_that_is_known_of_it(settings: 
     }
 
 
-async def test_pages_are_read_whole_in_their_order(settings: TextSearchSettings) -> None:
+async def test_complete_pages_are_returned_in_request_order(settings: TextSearchSettings) -> None:
     first, second = ("https://pages.example/a", "https://pages.example/b")
     parts = [chunk(f"Part {number}.", url=first, position=number) for number in (2, 0, 1)]
     async with live(create_app(settings)) as client:

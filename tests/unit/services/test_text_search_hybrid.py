@@ -72,7 +72,7 @@ def engine(store: VectorStore, encoder: TopicEncoder) -> IndexedTextSearch:
     return opened
 
 
-def test_meaning_and_words_find_each_what_the_other_does_not(engine: IndexedTextSearch) -> None:
+def test_dense_and_sparse_search_complement_each_other(engine: IndexedTextSearch) -> None:
     engine.index("v1", EVERYTHING)
     assert engine.search(["which novelist?"], 1, "v1")[0].passage == PEN
     assert IndexedTextSearch(engine.store).search(["which novelist?"], 1, "v1") == []
@@ -80,7 +80,7 @@ def test_meaning_and_words_find_each_what_the_other_does_not(engine: IndexedText
     assert len(engine.search(["?!"], 3, "v1")) == 3
 
 
-def test_sub_queries_are_encoded_together_and_without_half_characters(
+def test_sub_queries_are_encoded_in_one_batch_without_surrogates(
     engine: IndexedTextSearch, encoder: TopicEncoder
 ) -> None:
     engine.index("v1", EVERYTHING)
@@ -89,9 +89,7 @@ def test_sub_queries_are_encoded_together_and_without_half_characters(
     assert {hit.passage.title for hit in hits[:2]} == {"The Salt Road", "Lindvik"}
 
 
-def test_nothing_is_written_or_lost_when_the_encoder_fails(
-    engine: IndexedTextSearch, encoder: TopicEncoder
-) -> None:
+def test_failed_encoder_leaves_the_index_unchanged(engine: IndexedTextSearch, encoder: TopicEncoder) -> None:
     url = "https://pages.example/book"
     engine.index("v1", [passage("The author is Mira Holm.", url)])
     encoder.works = False
@@ -103,9 +101,7 @@ def test_nothing_is_written_or_lost_when_the_encoder_fails(
     assert [hit.passage.text for hit in engine.search(["author"], 5, "v1")] == ["The author is Mira Holm."]
 
 
-def test_an_index_with_both_can_be_read_by_either_alone(
-    engine: IndexedTextSearch, encoder: TopicEncoder
-) -> None:
+def test_hybrid_index_is_readable_by_either_engine(engine: IndexedTextSearch, encoder: TopicEncoder) -> None:
     engine.index("v1", EVERYTHING)
     dense = IndexedTextSearch(engine.store, encoder, terms=False)
     assert dense.search(["which novelist?"], 1, "v1")[0].passage == PEN

@@ -56,7 +56,7 @@ async def test_vectors_keep_the_order_of_the_texts_in_requests_of_a_batch() -> N
     assert [len(texts) for texts in inputs(server)] == [16, 16, 8]
 
 
-async def test_instructions_stand_before_texts_and_a_text_that_is_too_long_is_cut() -> None:
+async def test_instructions_are_prepended_and_long_texts_cut() -> None:
     server = ModelServer()
     long = ["incomprehensibilities " * 600, "x" * 20_000, ""]
     await call_encoder(
@@ -67,13 +67,13 @@ async def test_instructions_stand_before_texts_and_a_text_that_is_too_long_is_cu
     assert inputs(server) == [["query: who?"], ["Ada.", "incomprehensibilities " * 127, " ", " "]]
 
 
-async def test_the_size_and_the_model_are_what_the_server_says() -> None:
+async def test_vector_size_and_model_come_from_the_server() -> None:
     about = await call_encoder(ModelServer(), lambda encoder: (encoder.size, encoder.name), model="")
     assert about == (SIZE, "tiny (remote)")
 
 
 @pytest.mark.parametrize("reply", [[], {"data": None}, {"data": [{"index": 0, "embedding": [10**400]}]}])
-async def test_a_reply_of_another_shape_is_called_that(reply: object) -> None:
+async def test_malformed_reply_is_reported(reply: object) -> None:
     with pytest.raises(DependencyUnavailable, match="a reply of another shape"):
         await call_encoder(ModelServer(fault=lambda _: reply), lambda encoder: encoder.size)
 
@@ -90,7 +90,7 @@ async def test_vectors_that_change_their_size_are_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "word", "東京" * 300, "a-b " * 600, "…" * 600, "x" * 9000])
-def test_what_is_left_of_a_text_begins_it_and_fits(text: str) -> None:
+def test_shortened_text_is_a_prefix_within_the_limit(text: str) -> None:
     left = shorten(text, 512)
     assert text.startswith(left)
     assert shorten(left, 512) == left

@@ -54,7 +54,7 @@ def search(opened: WebTextSearch, queries: Sequence[str] = (QUERY,), seconds: fl
         CURRENT_CALL.reset(token)
 
 
-def test_the_passage_that_answers_comes_first_with_its_section(internet: Web) -> None:
+def test_answering_passage_ranks_first_with_its_section(internet: Web) -> None:
     filler = " ".join(f"Sentence {number} is about the weather in the valley." for number in range(120))
     internet.page("/dam", f"<h1>Lindvik</h1><p>{filler}</p><h2>Figures</h2><p>The dam is 112 m high.</p>")
     internet.page("/town", "<h1>Lindvik town</h1><p>The town has a market and a church by the river.</p>")
@@ -66,7 +66,7 @@ def test_the_passage_that_answers_comes_first_with_its_section(internet: Web) ->
     assert first.last_modified is not None
 
 
-def test_a_page_that_is_slow_or_gone_leaves_its_excerpt_and_the_others(internet: Web) -> None:
+def test_slow_or_missing_page_is_replaced_by_its_excerpt(internet: Web) -> None:
     internet.page("/dam", "<h1>Dam</h1><p>The Lindvik dam is 112 m high and was built in 1961.</p>")
     internet.slow.add("/slow")
     internet.results("/slow", "/gone", "/dam", content="An excerpt about the dam.")
@@ -96,7 +96,7 @@ def test_robots_txt_decides_whether_a_page_is_fetched(
     assert internet.requests["/private/dam"] == fetched
 
 
-def test_a_private_address_is_not_fetched_whatever_the_search_api_names(internet: Web) -> None:
+def test_private_addresses_are_not_fetched(internet: Web) -> None:
     internet.page("/dam", "<h1>Dam</h1><p>The Lindvik dam is 112 m high.</p>")
     internet.results("/dam", content="")
     limits = WebLimits(robots=False)
@@ -107,7 +107,7 @@ def test_a_private_address_is_not_fetched_whatever_the_search_api_names(internet
 
 
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "file:///etc/passwd", "ftp://a.example/", ""])
-def test_a_result_that_is_no_web_address_is_left_out(internet: Web, address: str) -> None:
+def test_results_without_a_web_address_are_left_out(internet: Web, address: str) -> None:
     result = {"url": address, "title": "Dam", "content": "The Lindvik dam is 112 m high."}
     internet.pages["/search"] = json.dumps({"results": [result]}).encode()
     assert hits(internet) == []
@@ -152,7 +152,7 @@ def test_too_many_searches_a_minute_are_refused_with_the_time_to_wait(internet: 
         (b" " * (5 * 2**20), DependencyUnavailable),
     ],
 )
-def test_a_search_api_that_fails_is_named(internet: Web, body: bytes | int, error: type[Exception]) -> None:
+def test_failing_search_api_is_reported(internet: Web, body: bytes | int, error: type[Exception]) -> None:
     internet.pages["/search"] = body
     with pytest.raises(error, match="searxng"):
         hits(internet)
@@ -175,7 +175,7 @@ def test_brave_and_tavily_get_the_key_and_their_own_request(internet: Web) -> No
     assert "Bearer secret" in {each.get("Authorization") for each in internet.headers}
 
 
-async def test_the_service_answers_as_text_search_and_has_no_index(internet: Web) -> None:
+async def test_web_service_answers_like_text_search_without_an_index(internet: Web) -> None:
     internet.results("/a", content="The Lindvik dam is 112 m high.")
     settings = TextSearchSettings(engine=Engine.WEB, web_url=internet.url, web_robots=False)
     async with live(create_app(settings)) as http:

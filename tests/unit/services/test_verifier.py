@@ -34,7 +34,7 @@ async def ask(
         return VerifyReply.model_validate((await client.post("/v1/verify", json=body)).json())
 
 
-async def test_a_supported_answer_comes_with_its_span_and_another_with_the_reason() -> None:
+async def test_supported_answer_has_its_span_and_others_a_reason() -> None:
     reply = await ask("It has 312 pages.")
     assert reply.supported
     assert reply.span is not None
@@ -48,7 +48,7 @@ async def test_a_supported_answer_comes_with_its_span_and_another_with_the_reaso
     assert not (await ask("It has 312 pages.", supported_from=1.0)).supported
 
 
-async def test_a_doubtful_token_refuses_what_the_evidence_supports() -> None:
+async def test_uncertain_token_refuses_a_supported_answer() -> None:
     reply = await ask("It has 312 pages.", token_probabilities=[0.99, 0.41, 0.99], model_judgement=0.8)
     assert not reply.supported
     assert reply.span is not None
@@ -65,7 +65,7 @@ async def test_a_lenient_threshold_does_not_override_a_refusing_model() -> None:
     assert not reply.supported
 
 
-async def test_the_white_box_believes_sure_models_and_does_not_read() -> None:
+async def test_white_box_engine_accepts_confident_models() -> None:
     reply = await ask(
         "It has 321 pages.", engine=Engine.WHITE_BOX, token_probabilities=[0.95, 0.99], model_judgement=0.9
     )
@@ -80,7 +80,7 @@ async def test_the_thresholds_of_the_tokens_come_with_the_request() -> None:
     assert [check.name for check in strict.checks if not check.passed] == [CheckName.TOKEN_MIN]
 
 
-async def test_signals_that_are_no_probabilities_are_refused() -> None:
+async def test_requests_with_invalid_probabilities_are_refused() -> None:
     fields = {
         '"token_probabilities": [0.5, 1.01]': 422,
         '"token_min": 1.5': 422,
@@ -135,7 +135,7 @@ def test_every_signal_must_reach_its_threshold_and_has_a_check(signals: ModelSig
 
 
 @given(TOKENS, st.integers(0, 7), PROBABILITIES, PROBABILITIES, PROBABILITIES)
-def test_a_surer_token_never_makes_the_answer_less_probable(
+def test_higher_token_probability_never_lowers_the_answers(
     tokens: tuple[float, ...], place: int, raised: float, least: float, mean: float
 ) -> None:
     place %= len(tokens)
@@ -164,7 +164,7 @@ def test_the_judge_alone_is_enough() -> None:
 
 @pytest.mark.parametrize("number", [math.nan, 1.0000001, -0.1, math.inf])
 @pytest.mark.parametrize("name", ["token_probabilities", "token_min", "token_mean", "judgement"])
-def test_a_signal_that_is_no_probability_is_refused(name: str, number: float) -> None:
+def test_model_signals_must_be_probabilities(name: str, number: float) -> None:
     signals: dict[str, Any] = {name: (0.5, number) if name == "token_probabilities" else number}
     with pytest.raises(ValueError, match=r"in 0\.\.1"):
         ModelSignals(**signals)

@@ -16,7 +16,7 @@ EVERY = pytest.mark.parametrize("preset", SERVED.values(), ids=SERVED)
 
 
 @EVERY
-def test_json_flags_are_json_and_no_key_is_on_the_command_line_and_nothing_is_fetched(preset: Preset) -> None:
+def test_command_has_valid_json_and_no_key(preset: Preset) -> None:
     words = serve_arguments(preset, Placement())
     assert all(json.loads(word) for word in words if word.startswith("{"))
     assert "--api-key" not in words
@@ -36,13 +36,13 @@ def test_a_container_publishes_to_the_chosen_address_only() -> None:
     assert not any(word.startswith("VLLM_API_KEY=") for word in line)
 
 
-def test_what_follows_two_dashes_is_for_vllm(capsys: pytest.CaptureFixture[str]) -> None:
+def test_arguments_after_two_dashes_are_passed_to_vllm(capsys: pytest.CaptureFixture[str]) -> None:
     main(["qwen3-vl-8b", "--print", "--port", "8002", "--", "--seed", "7"])
     assert capsys.readouterr().out.endswith("--seed 7\n")
 
 
 @EVERY
-def test_speed_follows_from_sizes_that_can_be(preset: Preset) -> None:
+def test_speed_is_derived_from_valid_sizes(preset: Preset) -> None:
     assert 0 < preset.decode_weights_gb < preset.weights_gb
     assert preset.vision_tflop > 0
     bytes_each = 1.1 if preset.fp8 else 2
@@ -50,7 +50,7 @@ def test_speed_follows_from_sizes_that_can_be(preset: Preset) -> None:
     assert preset.most_sequences >= preset.sequences
 
 
-def test_sizes_come_from_the_environment_for_its_own_preset_and_the_command_line_wins() -> None:
+def test_command_line_overrides_sizes_of_the_environment() -> None:
     given = ServeSettings(preset=FP8, memory_share=0.5, max_model_len=4096, max_num_seqs=6, gpu=1)
     result = arguments(["--max-num-seqs", "4"], given)
     assert (result.preset, result.memory_share, result.max_model_len, result.gpu) == (FP8, 0.5, 4096, 1)
@@ -68,7 +68,7 @@ def test_sizes_come_from_the_environment_for_its_own_preset_and_the_command_line
         ("MAX_NUM_SEQS", "many", "LOREGLASS_VLM_MAX_NUM_SEQS: "),
     ],
 )
-def test_a_wrong_variable_is_one_sentence(
+def test_invalid_variable_is_one_sentence(
     variable: str, value: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"LOREGLASS_VLM_{variable}", value)
@@ -77,7 +77,7 @@ def test_a_wrong_variable_is_one_sentence(
     assert str(caught.value).startswith(sentence)
 
 
-def test_a_planned_server_sees_its_own_card_only() -> None:
+def test_planned_server_uses_only_its_own_gpu() -> None:
     placement = Placement(context=4096, sequences=6, memory_share=0.5, gpu=1)
     line = command(PRESETS[FP8], placement)
     assert "CUDA_VISIBLE_DEVICES=1" in line
@@ -87,13 +87,13 @@ def test_a_planned_server_sees_its_own_card_only() -> None:
     assert container_command(PRESETS[FP8], placement, "podman")[3:5] == ["--device", "nvidia.com/gpu=1"]
 
 
-def test_it_needs_nothing_that_vllm_s_image_lacks() -> None:
+def test_launcher_imports_only_packages_of_the_vllm_image() -> None:
     code = "import sys, services.vlm.__main__; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"chassis", "contracts", "structlog", "numpy"} & set(loaded.stdout.split())
 
 
-def test_without_vllm_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_vllm_is_reported_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SystemExit, match="--container"):
         main([DEFAULT])

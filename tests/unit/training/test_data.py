@@ -93,7 +93,7 @@ def files(folder: Path) -> dict[str, bytes]:
         (Wrong.DROP, [Label.OWN]),
     ],
 )
-async def test_label_is_the_own_answer_if_right_and_else_a_refusal_or_the_gold_or_none(
+async def test_label_is_the_correct_answer_or_a_refusal_or_gold(
     tmp_path: Path, wrong: Wrong, sources: list[Label]
 ) -> None:
     unanswerable = Question(5, answerable=False, accepted=(), gold="I don't know.")
@@ -222,7 +222,7 @@ async def test_judgement_of_an_older_version_is_not_asked_again(tmp_path: Path) 
     assert (await referee.verdict(Case("x", "Who?", "Mira Holm.", "Nobody.", truth))).why == "stored"
 
 
-async def test_broken_rows_are_named_and_the_others_are_made(tmp_path: Path) -> None:
+async def test_invalid_rows_are_reported_and_others_built(tmp_path: Path) -> None:
     questions = [
         RIGHT,
         Question(5, gold="word " * 10_000),
@@ -247,7 +247,7 @@ async def test_uniform_labels_are_reported(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "data" / INDEX).read_text())["faults"] == data.faults
 
 
-async def test_a_run_without_the_model_s_calls_says_how_to_get_them(tmp_path: Path) -> None:
+async def test_run_without_model_calls_is_refused_with_advice(tmp_path: Path) -> None:
     await ask_run(tmp_path / "run", [RIGHT], model_calls=False)
     with pytest.raises(UnreadableData, match="--model-calls"):
         await built(tmp_path / "data", tmp_path / "run")

@@ -34,7 +34,7 @@ def test_every_recipe_can_be_used(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_every_number_of_a_published_recipe_says_where_it_is_from(name: str) -> None:
+def test_every_number_of_a_published_recipe_has_a_source(name: str) -> None:
     lines = (PRESETS / f"{name}.yaml").read_text("utf-8").splitlines()
     silent = [line for line in lines if line.partition(":")[0] in NUMBERS and "  # " not in line]
 
@@ -122,7 +122,7 @@ TEXTS = st.text(max_size=400) | st.text(alphabet="<>/thinktoolanswer1. \n:flip",
 
 
 @given(plan=st.none() | TEXTS, knowledge=st.none() | TEXTS, answer=TEXTS, by_scorer=st.booleans())
-def test_whatever_is_written_each_reward_is_0_or_1(
+def test_each_reward_is_0_or_1(
     plan: str | None, knowledge: str | None, answer: str, *, by_scorer: bool
 ) -> None:
     earned = rewards(Trajectory(plan, knowledge, answer), SAMPLE, by_scorer=by_scorer)

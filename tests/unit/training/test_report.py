@@ -14,7 +14,7 @@ from evaluation.judging.verdicts import Judgement, Verdict
 from training.cli import app
 from training.commands.train import open_run
 from training.config import Settings
-from training.report import Judged, common_abstention, scores, truthfulness_at
+from training.report import JudgedPrediction, common_abstention, scores, truthfulness_at
 from training.runs import AFTER, BEFORE, METRICS, Prediction, Rollout, RunFolder
 from training.samples import RejectedRow, Task
 
@@ -67,10 +67,10 @@ def reported(*runs: RunFolder, out: Path | None = None) -> tuple[str, str]:
     return page, result.stderr
 
 
-def judged(points: float, sure: float) -> Judged:
+def judged(points: float, sure: float) -> JudgedPrediction:
     verdict = {1: Verdict.CORRECT, 0: Verdict.MISSING, -1: Verdict.INCORRECT}[int(points)]
     prediction = Prediction(sample="s", task=Task.ANSWER, said="x", confidence=sure)
-    return Judged(prediction, Judgement(verdict, ""))
+    return JudgedPrediction(prediction, Judgement(verdict, ""))
 
 
 POINTS = st.lists(
@@ -102,7 +102,7 @@ def test_refusing_the_least_sure_gains_nothing(told: list[tuple[int, float]]) ->
 def test_lists_are_compared_by_numbers() -> None:
     def alike(said: str, label: str) -> float | None:
         prediction = Prediction(sample="s", task=Task.RERANK, said=said, label=label)
-        return scores(Task.RERANK, [Judged(prediction)]).get("alike")
+        return scores(Task.RERANK, [JudgedPrediction(prediction)]).get("alike")
 
     assert alike('{"relevant": [1, 3]}', '{"relevant": [3, 1]}') == 1
     assert alike("relevant: none", "relevant: none") == 1
@@ -155,7 +155,7 @@ def test_uniform_or_failed_rollouts_are_reported(tmp_path: Path) -> None:
     assert "In 4 of 4 rollouts a service failed" in warned
 
 
-def test_rows_that_were_left_out_are_counted_on_the_page(tmp_path: Path) -> None:
+def test_skipped_rows_are_counted_on_the_page(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [], [])
     run.leave_out([RejectedRow(where="answer.jsonl, line 4", why="its photo photos/4.png is missing")] * 41)
     page, warned = reported(run)
@@ -163,7 +163,7 @@ def test_rows_that_were_left_out_are_counted_on_the_page(tmp_path: Path) -> None
     assert warned.partition(": ")[2].splitlines()[0] in page
 
 
-def test_several_runs_are_one_page_which_has_to_be_named(tmp_path: Path) -> None:
+def test_page_of_several_runs_needs_a_name(tmp_path: Path) -> None:
     replies = predictions([("Paris", 0.9)])
     runs = [run_of(tmp_path / name, replies, replies) for name in ("first", "second")]
     page, _ = reported(*runs, out=tmp_path / "both.md")
@@ -190,9 +190,7 @@ def test_broken_folder_is_refused(tmp_path: Path, name: str, text: str) -> None:
     assert result.stderr.strip().endswith(".") or text.strip() in result.stderr
 
 
-def test_of_several_processes_only_the_main_one_writes_and_begins_logs_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_main_process_alone_writes_and_restarts_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def opened_by(main: bool) -> RunFolder:
         monkeypatch.setattr("training.trainers.on_main", lambda: main)
         return open_run(tmp_path / "run", Settings())

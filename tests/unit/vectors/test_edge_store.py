@@ -47,7 +47,7 @@ def count_points(store: EdgeStore, alias: str = "pages") -> int:
     return len(store.search(alias, "terms", EVERY, 500))
 
 
-def test_one_at_a_time_has_the_store_and_copies_that_a_crash_cut_short_are_no_collections(
+def test_store_is_locked_and_incomplete_copies_are_removed(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "collections" / ".building-1234" / "shard").mkdir(parents=True)
@@ -70,7 +70,7 @@ def bytes_read() -> int:
     return int(Path("/proc/self/io").read_text().split()[1])
 
 
-def test_a_copy_reads_no_holes_and_a_file_that_goes_meanwhile_has_no_size(tmp_path: Path) -> None:
+def test_copy_skips_holes_of_sparse_files(tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
     with open(tmp_path / "source" / "file", "wb") as file:
         file.write(b"a")
@@ -90,7 +90,7 @@ def test_a_copy_reads_no_holes_and_a_file_that_goes_meanwhile_has_no_size(tmp_pa
     assert 0 < allocated(tmp_path / "copy") < 2**22
 
 
-def test_searches_go_on_while_versions_are_written_published_and_dropped(tmp_path: Path) -> None:
+def test_searches_continue_while_versions_change(tmp_path: Path) -> None:
     done = threading.Event()
 
     def search_until_done(store: EdgeStore) -> set[int]:
@@ -116,7 +116,7 @@ def test_searches_go_on_while_versions_are_written_published_and_dropped(tmp_pat
         assert [info.points for info in store.collections()] == [4]
 
 
-def test_nothing_published_is_lost_or_half_wherever_an_indexing_is_stopped() -> None:
+def test_published_versions_survive_killed_indexing() -> None:
     """A process of its own: it forks. The long form: `python -m tests.unit.vectors.killing`."""
     ran = run_python("-m", "tests.unit.vectors.killing", "41", "1")
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -156,7 +156,7 @@ def cut(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["segment.json", "status.dat", "schema.json", "first-index"])
-def test_a_published_version_that_does_not_open_is_named_with_what_to_do(folder: Path, name: str) -> None:
+def test_damaged_published_version_is_reported_with_advice(folder: Path, name: str) -> None:
     cut(shard_file(folder, "v2", name))
     with opened(folder) as store:
         with pytest.raises(DependencyUnavailable, match="'v2' cannot be opened") as raised:
@@ -167,7 +167,7 @@ def test_a_published_version_that_does_not_open_is_named_with_what_to_do(folder:
         assert held == {"v1": (20, False), "v2": (0, True), "v3": (40, False)}
 
 
-def test_readers_are_led_back_from_a_version_that_does_not_open(folder: Path) -> None:
+def test_damaged_version_can_be_rolled_back(folder: Path) -> None:
     cut(shard_file(folder, "v2", "segment.json"))
     cut(shard_file(folder, "v3", "segment.json"))  # never opened
     for _ in range(2):  # also after a restart
@@ -187,7 +187,7 @@ def test_readers_are_led_back_from_a_version_that_does_not_open(folder: Path) ->
         assert "'v1' is gone" in store.notes()[0]
 
 
-def test_a_version_that_does_not_open_is_made_anew_under_its_name(folder: Path) -> None:
+def test_damaged_version_is_recreated_under_its_name(folder: Path) -> None:
     cut(shard_file(folder, "v2", "segment.json"))
     with opened(folder) as store:
         with pytest.raises(DependencyUnavailable):
@@ -200,7 +200,7 @@ def test_a_version_that_does_not_open_is_made_anew_under_its_name(folder: Path) 
         assert count_points(store) == 3
 
 
-def test_a_version_that_could_not_be_opened_is_tried_again(folder: Path) -> None:
+def test_version_that_failed_to_open_is_retried(folder: Path) -> None:
     path = shard_file(folder, "v2", "segment.json")
     whole, clock = path.read_bytes(), ManualClock()
     versions = Versions(folder / "collections", lambda _: True, clock)
@@ -217,7 +217,7 @@ def test_a_version_that_could_not_be_opened_is_tried_again(folder: Path) -> None
 
 
 @pytest.mark.parametrize("broken", [b"", b"{", b'{"pages": 3}', b'["v1"]', b'{"pages": "../v1"}'])
-def test_aliases_that_cannot_be_read_stop_the_start_with_a_sentence(folder: Path, broken: bytes) -> None:
+def test_unreadable_aliases_stop_the_start_with_a_message(folder: Path, broken: bytes) -> None:
     path = folder / "aliases.json"
     content = path.read_bytes()
     path.write_bytes(broken)
@@ -237,9 +237,7 @@ WRITES: dict[str, Callable[[EdgeStore], None]] = {
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_with_little_room_a_write_is_refused_in_a_sentence_and_readers_go_on(
-    folder: Path, write: str
-) -> None:
+def test_low_disk_space_refuses_writes_and_keeps_searches(folder: Path, write: str) -> None:
     with opened(folder, Room(folder, 256 * MIB, lambda _: 100 * MIB)) as store:
         with pytest.raises(StorageFull, match="make room, then go on"):
             WRITES[write](store)
@@ -271,7 +269,7 @@ store.close()
 """
 
 
-def test_indexing_on_a_disk_that_fills_up_ends_in_a_sentence(tmp_path: Path) -> None:
+def test_indexing_on_a_full_disk_ends_with_a_message(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", disk], capture_output=True)

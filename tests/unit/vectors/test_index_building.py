@@ -36,7 +36,7 @@ SCHEMA = CollectionSchema(dense={"look": 4})
 POINT = StoredPoint("00000000-0000-0000-0000-000000000001", {"look": (1.0, 0.0, 0.0, 0.0)}, {})
 
 
-def test_a_servers_version_is_filled_without_a_graph_and_published_once_it_has_one() -> None:
+def test_server_version_is_published_after_its_graph_is_built() -> None:
     server, paused = GraphServer(looks=3), list[float]()
     store = ServerStore(server, pause=paused.append)
     store.create("v1", SCHEMA)
@@ -91,7 +91,7 @@ def test_a_large_index_is_built_by_another_process_and_listed_meanwhile(
     store.close()
 
 
-def test_an_index_that_cannot_be_built_is_an_error_and_loses_nothing(
+def test_failed_index_build_is_an_error_and_keeps_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(folder: Path, stopping: threading.Event) -> None:
@@ -109,9 +109,7 @@ def test_an_index_that_cannot_be_built_is_an_error_and_loses_nothing(
     store.close()
 
 
-def test_while_a_version_is_built_readers_see_the_one_before_and_are_led_back_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_previous_version_is_served_during_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, going_on = threading.Event(), threading.Event()
 
     def waits(folder: Path, stopping: threading.Event) -> None:
@@ -159,7 +157,7 @@ time.sleep(600)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system's own signal, Linux")
-def test_what_works_on_a_shard_ends_when_the_service_is_killed(tmp_path: Path) -> None:
+def test_build_process_ends_with_the_service(tmp_path: Path) -> None:
     """Who comes after the service finds the shard free."""
     script, marker = tmp_path / "held.py", tmp_path / "marker"
     script.write_text(HELD)
@@ -176,7 +174,7 @@ def test_what_works_on_a_shard_ends_when_the_service_is_killed(tmp_path: Path) -
     assert ended
 
 
-def test_a_server_that_was_restarted_goes_on_and_one_that_has_failed_says_so() -> None:
+def test_restarted_server_continues_and_a_failed_one_reports() -> None:
     server = GraphServer(looks=3)
     store = ServerStore(server, pause=lambda _: None)
     store.create("v1", SCHEMA)
@@ -193,7 +191,7 @@ def test_a_server_that_was_restarted_goes_on_and_one_that_has_failed_says_so() -
     store.close()
 
 
-def test_a_copy_that_takes_long_is_no_version_until_it_is_whole_and_asking_again_waits_for_it() -> None:
+def test_incomplete_copy_is_not_a_version_and_can_be_awaited() -> None:
     going_on, copied = threading.Event(), list[int]()
 
     class Slow(GraphServer):
@@ -219,7 +217,7 @@ def test_a_copy_that_takes_long_is_no_version_until_it_is_whole_and_asking_again
 
 
 @pytest.mark.parametrize("growing", [True, False])
-def test_a_half_copy_of_before_is_made_anew_unless_another_process_goes_on_with_it(growing: bool) -> None:
+def test_incomplete_copy_is_recreated_unless_another_process_continues(growing: bool) -> None:
     server, looks = GraphServer(), list[float]()
 
     def pause(seconds: float) -> None:
@@ -243,7 +241,7 @@ def test_a_half_copy_of_before_is_made_anew_unless_another_process_goes_on_with_
 
 
 @pytest.mark.parametrize("sample", [0, 5])
-async def test_a_version_on_a_server_is_built_over_http_with_a_sample_and_without(
+async def test_server_version_is_built_over_http(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: int
 ) -> None:
     settings = ImageSearchSettings(port=0, data_dir=tmp_path, qdrant_url="http://qdrant.example")

@@ -86,7 +86,7 @@ def test_a_rare_term_weighs_its_inverse_document_frequency(store: VectorStore) -
     assert [each.score for each in match[1:]] == pytest.approx([common] * 4, rel=1e-5)
 
 
-def test_a_version_made_twice_keeps_what_it_holds_and_one_made_after_a_drop_is_empty(
+def test_recreated_version_keeps_points_unless_dropped(
     store: VectorStore,
 ) -> None:
     store.create("v1", SCHEMA)
@@ -102,7 +102,7 @@ def test_a_version_made_twice_keeps_what_it_holds_and_one_made_after_a_drop_is_e
     assert numbers(store, "v1") == []
 
 
-def test_a_copy_starts_as_its_base_and_grows_alone(store: VectorStore) -> None:
+def test_copy_starts_with_its_bases_points_and_is_independent(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [point(number) for number in range(300)])
     store.publish("pages", "v1")
@@ -113,7 +113,7 @@ def test_a_copy_starts_as_its_base_and_grows_alone(store: VectorStore) -> None:
     assert store.search("v2", "look", [1.0, 0.0, 0.0, 0.0], 1)[0].payload["number"] == 0
 
 
-def test_an_alias_moves_at_once_and_its_version_cannot_be_dropped_as_an_old_one_can(
+def test_published_version_cannot_be_dropped(
     store: VectorStore,
 ) -> None:
     for number, name in enumerate(["v1", "v2"]):
@@ -130,7 +130,7 @@ def test_an_alias_moves_at_once_and_its_version_cannot_be_dropped_as_an_old_one_
     assert [info.name for info in store.collections()] == ["v2"]
 
 
-def test_discard_deletes_by_keyword_but_keeps_what_it_is_told_to(store: VectorStore) -> None:
+def test_discard_deletes_by_keyword_except_kept_points(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [point(1, url="a"), point(2, url="a"), point(3, url="b"), point(4, url="c")])
     store.discard("v1", "url", ["a", "b"], keep=[point_id(2)])
@@ -138,7 +138,7 @@ def test_discard_deletes_by_keyword_but_keeps_what_it_is_told_to(store: VectorSt
     assert store.missing("v1", [point_id(1), point_id(2)]) == [point_id(1)]
 
 
-def test_what_does_not_exist_is_reported_as_not_found(store: VectorStore) -> None:
+def test_missing_collection_is_not_found(store: VectorStore) -> None:
     calls: list[Callable[[], object]] = [
         lambda: store.search("none", "look", [1.0, 0.0, 0.0, 0.0], 1),
         lambda: store.search_fused("none", [("look", [1.0, 0.0, 0.0, 0.0])], 1, 1, 60),
@@ -165,7 +165,7 @@ def test_a_name_that_is_not_a_plain_word_is_refused(store: VectorStore, name: st
         store.search(name, "look", [1.0, 0.0, 0.0, 0.0], 1)
 
 
-def test_what_contradicts_a_version_that_is_there_is_refused(store: VectorStore) -> None:
+def test_conflicts_with_an_existing_version_are_refused(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.publish("pages", "v1")
     other = CollectionSchema(dense={"look": 8})
@@ -207,7 +207,7 @@ LOOKED_FOR: list[Prefetch] = [
 
 
 @pytest.mark.parametrize("searches", [1, 2, 3])
-def test_fused_ranks_are_reciprocal_rank_fusion_computed_by_hand(store: VectorStore, searches: int) -> None:
+def test_fused_scores_equal_reciprocal_rank_fusion(store: VectorStore, searches: int) -> None:
     filled(store, 40)
     searches_made = LOOKED_FOR[:searches]
     rankings = [
@@ -235,7 +235,7 @@ OF_BGE = replace(SCHEMA, encoder="bge-large")
         (CollectionSchema(sparse=("words",)), False),
     ],
 )
-def test_a_reader_needs_only_the_vectors_that_it_reads_and_fails_when_they_are_missing(
+def test_reader_requires_only_its_own_vectors(
     store: VectorStore, part: CollectionSchema, there: bool
 ) -> None:
     store.create("v1", OF_BGE)
@@ -260,7 +260,7 @@ def test_another_models_vectors_of_the_same_size_differ_by_name(
         store.create("v2", SCHEMA, base="v1")
 
 
-def test_a_version_remembers_its_finished_parts_and_a_copy_begins_without(store: VectorStore) -> None:
+def test_finished_parts_are_stored_and_not_copied(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.finish("v1", ["part-0"])
     store.finish("v1", ["part-0", "part-1"])
@@ -275,7 +275,7 @@ def test_a_version_remembers_its_finished_parts_and_a_copy_begins_without(store:
     assert store.build("v1")
 
 
-def test_a_sample_looked_up_again_is_found_as_an_exact_search_finds_it(store: VectorStore) -> None:
+def test_sampled_vectors_are_found_by_exact_search(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [point(number) for number in range(50)])
     assert store.build("v1")
@@ -287,7 +287,7 @@ def test_a_sample_looked_up_again_is_found_as_an_exact_search_finds_it(store: Ve
     assert recall(store, "v1", SCHEMA, 20, 10) == 1.0
 
 
-def test_recall_is_the_share_of_what_is_near_that_is_found() -> None:
+def test_recall_is_the_share_of_nearest_points_found() -> None:
     class Forgetful:
         """Finds the odd ones only, unless the search is exact."""
 

@@ -57,7 +57,7 @@ def test_a_word_document_keeps_its_structure() -> None:
     assert page.last_modified == datetime(2024, 5, 1, tzinfo=UTC)
 
 
-def test_raised_figures_are_powers_or_notes_in_word() -> None:
+def test_superscripts_in_word_are_powers_or_notes() -> None:
     def fill(document: Any) -> None:
         paragraph = document.add_paragraph("The dam is 112")
         for raised, text in (("1", " m high and holds 5 m"), ("3", " of water.")):
@@ -90,7 +90,7 @@ BODY = "<w:document xmlns:w='urn:w' xmlns:mc='urn:mc'><w:body>{}</w:body></w:doc
         (f"<w:p>{run('112')}{run(' m', NOTE)}</w:p>", ["112 m", "In 1990."]),
     ],
 )
-def test_no_text_of_a_word_document_is_lost_or_doubled(body: str, expected: list[str]) -> None:
+def test_word_text_is_kept_exactly_once(body: str, expected: list[str]) -> None:
     note = f"<w:p>{run('In 1990.', NOTE)}</w:p>"
     relation = '<R><Relationship Id="n" Type="x/footnotes" Target="footnotes.xml"/></R>'
     files: dict[str, str | bytes] = {
@@ -101,7 +101,7 @@ def test_no_text_of_a_word_document_is_lost_or_doubled(body: str, expected: list
     assert lines_of(PageFormat.DOCX, zipped(files)) == expected
 
 
-def test_a_workbook_shows_its_numbers_and_dates_as_its_cells_do() -> None:
+def test_excel_numbers_and_dates_keep_their_cell_format() -> None:
     openpyxl = pytest.importorskip("openpyxl")
     from openpyxl.cell.rich_text import CellRichText, TextBlock
     from openpyxl.cell.text import InlineFont
@@ -200,14 +200,12 @@ def test_slides_carry_their_number_tables_and_notes() -> None:
         (zipped({"a.txt": "words"}), "part of the file is missing"),
     ],
 )
-def test_other_files_are_refused_with_what_to_do(
-    page_format: PageFormat, content: bytes, reason: str
-) -> None:
+def test_other_files_are_refused_with_advice(page_format: PageFormat, content: bytes, reason: str) -> None:
     with pytest.raises(NoContent, match=reason):
         read_document(page_format, content)
 
 
-def test_a_sheet_with_cells_at_its_far_ends_is_read() -> None:
+def test_sheet_with_distant_cells_is_read() -> None:
     cells = "<row r='1'><c r='A1'><v>1</v></c></row><row r='1048576'><c r='XFD1048576'><v>2</v></c></row>"
     merged = "<mergeCells><mergeCell ref='A1:XFD1048576'/></mergeCells>"
     book = "<workbook xmlns:r='urn:r'><sheets><sheet name='A' r:id='a'/></sheets></workbook>"

@@ -76,7 +76,7 @@ def test_a_text_keeps_headings_lists_tables_and_notes() -> None:
     ]
 
 
-def test_a_workbook_shows_what_its_cells_show() -> None:
+def test_open_document_cells_keep_their_displayed_text() -> None:
     hidden = '<style:style style:name="off"><style:table-properties table:display="false"/></style:style>'
     covered = "<table:covered-table-cell/>"
     body = sheet(
@@ -122,12 +122,12 @@ TALL = row(cells("x"), repeated=9_999_999)
         (PageFormat.ODT, "text", WIDE),
     ],
 )
-def test_repeated_cells_of_an_attack_are_bounded(page_format: PageFormat, kind: str, rows: str) -> None:
+def test_malicious_cell_repetition_is_limited(page_format: PageFormat, kind: str, rows: str) -> None:
     with pytest.raises(NoContent, match="too large"):
         read_document(page_format, odf(f"<office:{kind}>{sheet(rows * 500)}</office:{kind}>"))
 
 
-def test_an_encrypted_document_is_named() -> None:
+def test_encrypted_document_is_reported() -> None:
     entry = "<m:file-entry><m:encryption-data/></m:file-entry>"
     manifest = f'<m:manifest xmlns:m="{OASIS}:manifest:1.0">{entry}</m:manifest>'
     content = zipped({"content.xml": b"\x00", "META-INF/manifest.xml": manifest})

@@ -75,7 +75,7 @@ LAUGHS = (
         (zipped({**FILES, "META-INF/container.xml": "<a>" * 5_000}), "damaged"),
     ],
 )
-def test_a_broken_or_hostile_archive_is_refused(content: bytes, reason: str) -> None:
+def test_broken_or_malicious_archive_is_refused(content: bytes, reason: str) -> None:
     with pytest.raises(NoContent, match=reason):
         read_document(PageFormat.EPUB, content)
 

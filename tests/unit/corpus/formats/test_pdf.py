@@ -36,7 +36,7 @@ PAGE = [
 ]
 
 
-def test_headings_paragraphs_and_raised_figures() -> None:
+def test_headings_paragraphs_and_superscripts_are_read() -> None:
     page = read_document(PageFormat.PDF, pdf(PAGE, title="guide.indd"))
     assert shown(page) == [
         "# Visiting St Paul's",
@@ -48,7 +48,7 @@ def test_headings_paragraphs_and_raised_figures() -> None:
     assert page.last_modified == datetime.fromisoformat("2024-05-01T12:00:00+02:00")
 
 
-def test_pages_that_are_printed_sideways_are_read_alike() -> None:
+def test_rotated_pages_are_read() -> None:
     upright = read_document(PageFormat.PDF, pdf(PAGE[:4]))
     assert read_document(PageFormat.PDF, pdf(PAGE[:4], rotated=True)) == upright
 
@@ -60,7 +60,7 @@ def test_pages_that_are_printed_sideways_are_read_alike() -> None:
         [Text(50, 700, r"The dam\001 is 112"), Text(116, 704, r"\0021", 6), Text(124, 700, r" m high.")],
     ],
 )
-def test_notes_and_characters_that_are_no_text_go(page: list[Text]) -> None:
+def test_footnote_marks_and_invisible_characters_are_removed(page: list[Text]) -> None:
     [block] = blocks_of(page)
     assert block.lines == ("The dam is 112 m high.",)
 
@@ -78,7 +78,7 @@ def test_rows_of_a_table_carry_their_column_names() -> None:
     assert table.lines == ("Day: Tuesday; Open: 9:00; Close: 17:00", "Day: Wednesday; Close: 18:00")
 
 
-def test_cells_without_a_certain_column_stay_in_their_line() -> None:
+def test_cells_without_a_clear_column_stay_in_their_line() -> None:
     rows = [["Tuesday", "9:00", "17:00"], ["a very long cell in between", "18:00"]]
     page = [Text(50 + 60 * n, 700, text) for n, text in enumerate(rows[0])]
     page += [Text(50 + 140 * n, 680, text) for n, text in enumerate(rows[1])]
@@ -95,7 +95,7 @@ def test_columns_are_read_one_after_the_other() -> None:
     assert " ".join(line for block in blocks for line in block.lines) == " ".join(left + right)
 
 
-def test_short_lines_are_items_and_bullets_go() -> None:
+def test_short_lines_are_list_items_without_bullets() -> None:
     items = [
         Text(50, 700, "• Adults pay £25"),
         *column(50, 650, "Adults", "Children", "Students with a card"),
@@ -106,7 +106,7 @@ def test_short_lines_are_items_and_bullets_go() -> None:
     ]
 
 
-def test_running_heads_and_page_numbers_go_and_sentences_go_on() -> None:
+def test_headers_and_page_numbers_are_removed_and_sentences_joined() -> None:
     pages = [
         [
             Text(50, 780, "Museum guide"),
@@ -135,12 +135,12 @@ def test_running_heads_and_page_numbers_go_and_sentences_go_on() -> None:
         (pdf(PAGE)[:700], "damaged|no text"),
     ],
 )
-def test_a_document_that_cannot_be_read_is_refused_with_what_to_do(content: bytes, reason: str) -> None:
+def test_unreadable_document_is_refused_with_advice(content: bytes, reason: str) -> None:
     with pytest.raises(NoContent, match=reason):
         lines_of(PageFormat.PDF, content)
 
 
-def test_a_page_printed_by_a_browser(tmp_path: Path) -> None:
+def test_browser_print_is_read(tmp_path: Path) -> None:
     browser = shutil.which("chromium")
     if browser is None:
         pytest.skip("Chromium is not installed.")

@@ -35,9 +35,7 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("runs") / "dev", seed=1)
 
 
-def test_gateway_loads_the_file_whose_promise_is_checked_on_other_questions(
-    dev: Path, tmp_path: Path
-) -> None:
+def test_gateway_loads_thresholds_checked_on_held_out_questions(dev: Path, tmp_path: Path) -> None:
     out, test = tmp_path / "thresholds.toml", made(tmp_path / "test", seed=2, count=50)
     result = calibrate(dev, "--out", out, "--check", test)
     assert result.exit_code == 0, result.output
@@ -51,11 +49,11 @@ def test_gateway_loads_the_file_whose_promise_is_checked_on_other_questions(
     assert promise["after"]["truthfulness"] >= promise["expected"]["truthfulness"]
     assert promise["after"]["truthfulness"] > promise["before"]["truthfulness"]
     assert promise["thresholds"].keys() == THRESHOLDS.keys() | set(OF_JUDGE)
-    assert {True: "Kept", False: "Broken", None: "Undecided"}[promise["check"]["kept"]] in result.output
+    assert {True: "Kept", False: "Broken", None: "Undecided"}[promise["check"]["holds"]] in result.output
     assert promise["check"]["after"]["questions"] == 50
 
 
-def test_a_ceiling_is_promised_and_named(tmp_path: Path) -> None:
+def test_thresholds_keep_and_report_a_risk_ceiling(tmp_path: Path) -> None:
     dev, out = made(tmp_path / "dev", seed=3, count=110), tmp_path / "thresholds.toml"
     result = calibrate(dev, "--out", out, "--ceiling", 0.1)
     assert result.exit_code == 0, result.output

@@ -134,7 +134,7 @@ async def ask(case: Case, thresholds: Thresholds) -> tuple[bool, Explanation]:
     return outcome.reason is Reason.ANSWERED, explanation
 
 
-def test_a_draft_is_given_at_once_from_both_thresholds_of_the_router_on_or_where_it_was() -> None:
+def test_draft_is_answered_above_both_router_thresholds() -> None:
     signals = replace(
         generated(np.random.default_rng(2), 4, tokens=False),
         proposed=np.full(4, -1.0),

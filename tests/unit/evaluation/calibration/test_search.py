@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evaluation.calibration.promise import (
-    Given,
+    Figures,
     chooser,
     compare_with_promise,
     cross_validate,
@@ -105,14 +105,14 @@ def test_mean_risk_stays_below_the_ceiling() -> None:
     assert np.mean(risks) >= 0.05  # and it does not withhold for nothing
 
 
-def test_without_wrong_answers_the_loosest_thresholds_are_chosen_from_the_fewest_conversations_on() -> None:
+def test_loosest_thresholds_need_19_conversations_without_errors() -> None:
     perfect = replace(population(np.random.default_rng(2), 200), proposed=np.ones(200))
     assert loosest_below(0.05, perfect.where(np.arange(19)), PATH) == PATH[0]
     with pytest.raises(CalibrationError, match="at least 19 conversations"):
         loosest_below(0.05, perfect.where(np.arange(18)), PATH)
 
 
-def test_a_ceiling_that_the_strictest_thresholds_break_is_refused() -> None:
+def test_unreachable_risk_ceiling_is_refused() -> None:
     count = 200
     gone = replace(
         population(np.random.default_rng(3), count),
@@ -123,7 +123,7 @@ def test_a_ceiling_that_the_strictest_thresholds_break_is_refused() -> None:
         loosest_below(0.05, gone, PATH)
 
 
-def test_along_a_path_ever_less_is_given() -> None:
+def test_stricter_thresholds_never_answer_more() -> None:
     path = through(USUAL)
     fresh = generated(np.random.default_rng(5), 300)
     given_before = replay(fresh, path[0]) != 0.0
@@ -133,7 +133,7 @@ def test_along_a_path_ever_less_is_given() -> None:
         given_before = now
 
 
-def under(signals: Signals, cutoffs: Cutoffs) -> Given:
+def under(signals: Signals, cutoffs: Cutoffs) -> Figures:
     return figures_of(signals, replay(signals, cutoffs))
 
 
@@ -144,7 +144,7 @@ def noise(seed: int) -> Signals:
     return replace(signals, proposed=rng.choice([1.0, -1.0], 60), p_direct=nothing, support=nothing)
 
 
-def test_cross_validation_expects_nothing_from_noise() -> None:
+def test_cross_validation_expects_no_gain_from_noise() -> None:
     flattered, expected = [], []
     for seed in range(6):
         signals = noise(seed)
@@ -182,7 +182,7 @@ def test_too_few_conversations_have_no_estimate() -> None:
     assert cross_validate(signals, refuse) is None
 
 
-def test_a_ceiling_counts_conversations() -> None:
+def test_risk_ceiling_counts_conversations() -> None:
     signals = unmeasured(
         generated(np.random.default_rng(0), 8, tokens=False),
         session=np.array([0, 1, 2, 3, 3, 3, 3, 3]),
@@ -202,7 +202,7 @@ def test_a_ceiling_counts_conversations() -> None:
 @pytest.mark.parametrize(
     ("wrong", "low", "expected"), [(0.01, 0.0, True), (0.03, 0.01, None), (0.06, 0.03, False)]
 )
-def test_a_ceiling_is_broken_only_by_more_than_chance(
+def test_risk_ceiling_is_broken_only_by_a_significant_excess(
     wrong: float, low: float, expected: bool | None
 ) -> None:
     measured = {"hallucination": wrong, "hallucination_range": Interval(low=low, high=0.1)}

@@ -49,7 +49,7 @@ def labels(dataset: Dataset) -> list[tuple[str, str, str, str]]:
     return [(each.domain, each.query_category, each.dynamism, each.image_quality) for each in turns]
 
 
-def test_label_codes_mean_what_the_datasets_own_features_say(tmp_path: Path) -> None:
+def test_label_codes_follow_the_datasets_features(tmp_path: Path) -> None:
     data = tmp_path / "data"
     write_parquet(data / "crag-mm-single-turn-public/validation.parquet", [columns(row("a"))], SINGLE_NAMES)
     turns = (turn("b.0"), turn("b.1", "and when?"))
@@ -130,14 +130,14 @@ def test_a_bad_row_is_refused_in_a_sentence(kind: str, bad: Row) -> None:
         ("unreadable_image", row("x", image={"bytes": bomb(), "path": None})),
     ],
 )
-def test_a_row_that_cannot_be_asked_is_counted_and_named(tmp_path: Path, kind: str, bad: Row) -> None:
+def test_unusable_row_is_counted_and_reported(tmp_path: Path, kind: str, bad: Row) -> None:
     dataset = of_rows(tmp_path, row("good", turn("g")), bad)
     assert [each.session_id for each in dataset.conversations] == ["good"]
     assert dataset.rejections == {kind: 1}
     assert dataset.rejected[0].where == "validation.parquet, row 1"
 
 
-def test_a_code_that_the_features_do_not_know_is_named(tmp_path: Path) -> None:
+def test_unknown_label_code_is_reported(tmp_path: Path) -> None:
     rows = [row(f"{code}", turn(f"{code}.0", domain=code)) for code in (3, -1)]
     with pytest.raises(DatasetError, match=r"2 unknown_label.*row 0: domain has no code 3"):
         of_rows(tmp_path, *rows)
@@ -173,7 +173,7 @@ def test_only_chosen_photos_are_extracted(tmp_path: Path) -> None:
         assert each.photo.read_bytes() == picture(each.session_id)
 
 
-def test_photos_without_an_address_are_egocentric_and_resized_once(
+def test_photos_without_a_url_are_egocentric_and_resized_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     linked = row("b", image={"bytes": picture(), "path": None}, image_url=LINK)
@@ -206,7 +206,7 @@ def fetched(folder: Path, rows: list[Row]) -> Dataset:
     return of_rows(folder, *rows, fetcher=fetcher)
 
 
-def test_a_photo_that_is_not_in_hand_or_damaged_is_fetched(host: Host, tmp_path: Path) -> None:
+def test_missing_or_damaged_photo_is_downloaded(host: Host, tmp_path: Path) -> None:
     rows = [
         row("a", image_url=f"{host.url}/olive.jpg"),
         row("b", image={"bytes": b"junk", "path": None}, image_url=f"{host.url}/cyan.jpg"),
@@ -217,7 +217,7 @@ def test_a_photo_that_is_not_in_hand_or_damaged_is_fetched(host: Host, tmp_path:
     assert host.requests["/lime.jpg"] == 0
 
 
-def test_a_photo_that_cannot_be_fetched_is_named_with_each_row(host: Host, tmp_path: Path) -> None:
+def test_failed_photo_download_is_reported_with_each_row(host: Host, tmp_path: Path) -> None:
     url = f"{host.url}/gone"
     dataset = fetched(tmp_path, [row("a"), row("b", image_url=url), row("c", image_url=url)])
     assert [(each.kind, each.where) for each in dataset.rejected] == [

@@ -42,7 +42,7 @@ def targets(dataset: Dataset) -> dict[str, Target | None]:
     return {turn.interaction_id: turn.target for each in dataset.conversations for turn in each.turns}
 
 
-def test_a_row_belongs_to_its_interaction_or_to_a_session_of_one_turn(
+def test_diagnostic_row_matches_an_interaction_or_single_turn_session(
     tmp_path: Path, dataset: Dataset
 ) -> None:
     source = diagnostics(tmp_path, a=METADATA, b_0={**METADATA, "image_size": [200, 400]}, c=METADATA)

@@ -32,7 +32,7 @@ def plain(folder: Path, *lines: Line | str, **options: Any) -> Dataset:
 QUESTION = {"photo": "photos/a.jpg", "question": "what is it?", "answer": "A jar.", "domain": "museum"}
 
 
-def test_a_question_of_ones_own_is_asked_with_its_photo_and_labels(tmp_path: Path) -> None:
+def test_custom_question_has_its_photo_and_labels(tmp_path: Path) -> None:
     (conversation,) = plain(tmp_path).conversations
     (turn,) = conversation.turns
     assert (conversation.session_id, conversation.photo) == ("line-1", tmp_path / "photos/a.jpg")
@@ -74,7 +74,9 @@ def test_lines_of_a_session_are_a_conversation(tmp_path: Path) -> None:
         ("repeated_session", {**QUESTION, "session_id": "line-1"}),
     ],
 )
-def test_a_bad_line_of_ones_own_is_named_with_its_number(tmp_path: Path, kind: str, line: Line | str) -> None:
+def test_bad_line_of_a_custom_file_is_reported_with_its_number(
+    tmp_path: Path, kind: str, line: Line | str
+) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret.jpg").write_bytes(picture())
     own = tmp_path / "own"
@@ -93,7 +95,7 @@ def test_incomplete_conversation_is_rejected(tmp_path: Path) -> None:
     assert [each.session_id for each in dataset.conversations] == ["line-1"]
 
 
-def test_a_folder_of_the_world_is_known_by_its_truth(tmp_path: Path) -> None:
+def test_synthetic_world_folder_is_recognised(tmp_path: Path) -> None:
     dataset = open_dataset(str(world(tmp_path, 1, [3])))
     assert [each.part for each in dataset.conversations] == [Part.SINGLE, Part.MULTI]
     truths = [turn.truth for each in dataset.conversations for turn in each.turns]
@@ -112,7 +114,7 @@ def test_unknown_source_is_refused(source: str, tmp_path: Path, monkeypatch: pyt
         open_dataset(source)
 
 
-def test_a_folder_with_nothing_readable_says_what_was_looked_for(tmp_path: Path) -> None:
+def test_unreadable_folder_error_lists_the_expected_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
     with pytest.raises(DatasetError, match=r"truth\.jsonl.*questions\.jsonl.*Parquet"):
         open_dataset(str(tmp_path))
@@ -120,7 +122,7 @@ def test_a_folder_with_nothing_readable_says_what_was_looked_for(tmp_path: Path)
         open_dataset(str(tmp_path / "notes.txt"))
 
 
-def test_only_the_splits_files_are_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_other_splits_are_not_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for split in ("validation", "public_test"):
         path = tmp_path / "hub/data" / f"{split}-00000-of-00001.parquet"
         write_parquet(path, [columns(row(split))], SINGLE_NAMES)
@@ -144,7 +146,7 @@ def test_only_the_splits_files_are_downloaded(tmp_path: Path, monkeypatch: pytes
         open_dataset("owner/name", cache=tmp_path / "cache", split="train")
 
 
-def test_a_hub_that_cannot_be_reached_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_hub_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise errors.LocalEntryNotFoundError("not here")
 
@@ -173,7 +175,7 @@ def world(folder: Path, single: int = 1, multi: Sequence[int] = ()) -> Path:
         ],
     ],
 )
-def test_a_folder_that_is_not_whole_is_refused_in_a_sentence(
+def test_incomplete_folder_is_refused_in_one_sentence(
     tmp_path: Path, file: str, change: Callable[[bytes], bytes] | None, named: str
 ) -> None:
     path = world(tmp_path) / file
@@ -185,7 +187,7 @@ def test_a_folder_that_is_not_whole_is_refused_in_a_sentence(
         open_dataset(str(tmp_path))
 
 
-def test_a_sample_is_the_first_ones_or_the_choice_of_a_seed() -> None:
+def test_sample_is_the_first_items_or_seeded() -> None:
     many = tuple(range(20))
     assert sample(many, 3, None) == many[:3]
     assert sample(many, None, 1) == many

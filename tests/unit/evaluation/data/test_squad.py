@@ -36,7 +36,7 @@ def chosen(folder: Path, limit: int | None = None, seed: int | None = None, **ch
     return ids(opened(folder, limit=limit, seed=seed, squad=SquadChoice(**choice)))
 
 
-def test_questions_keep_the_files_order_with_every_gold_once_or_what_looks_like_an_answer(
+def test_squad_questions_keep_order_and_distinct_gold_answers(
     tmp_path: Path,
 ) -> None:
     dataset = opened(tmp_path)
@@ -53,7 +53,7 @@ def test_questions_keep_the_files_order_with_every_gold_once_or_what_looks_like_
     assert (sunk.truth.accepted, sunk.truth.must_not) == ((), ("12 May 1881",))
 
 
-def test_the_ingestion_takes_the_pages_and_keeps_their_words(tmp_path: Path) -> None:
+def test_squad_pages_are_indexed_with_their_text(tmp_path: Path) -> None:
     items = list(page_items(write_pages(opened(tmp_path).texts, tmp_path / "run")))
     pages = [item for item in items if isinstance(item, PageItem)]
     assert len(pages) == len(items) == 3
@@ -84,7 +84,7 @@ def test_unanswerable_share_of_a_limit(tmp_path: Path, seed: int | None) -> None
     assert len({"f3", "b2"} & set(conversations)) == 1
 
 
-def test_every_question_can_be_asked_with_one_photo(tmp_path: Path) -> None:
+def test_one_photo_can_be_sent_with_every_question(tmp_path: Path) -> None:
     photo = tmp_path / "street.jpg"
     photo.write_bytes(picture())
     with_photo = opened(tmp_path, squad=SquadChoice(photo=photo))
@@ -93,9 +93,7 @@ def test_every_question_can_be_asked_with_one_photo(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"no picture", None])
-def test_a_photo_that_is_none_is_refused_before_anything_is_asked(
-    tmp_path: Path, content: bytes | None
-) -> None:
+def test_invalid_photo_is_refused_before_any_question(tmp_path: Path, content: bytes | None) -> None:
     photo = tmp_path / "street.jpg"
     if content:
         photo.write_bytes(content)
@@ -120,9 +118,7 @@ def changed(**fields: Any) -> dict[str, Any]:
         ("empty_answer", {**impossible("x", "Who?", ""), "plausible_answers": [{"text": ""}]}),
     ],
 )
-def test_a_question_that_cannot_be_asked_is_named_with_its_place(
-    tmp_path: Path, kind: str, question: Any
-) -> None:
+def test_unusable_question_is_reported_with_its_position(tmp_path: Path, kind: str, question: Any) -> None:
     data = articles()
     data[1]["paragraphs"][0]["qas"].insert(1, question)
     dataset = opened(tmp_path, data)

@@ -48,7 +48,7 @@ def test_a_number_without_a_range_is_right_within_a_tenth(
     assert truth.range == pytest.approx(limits)
 
 
-def test_infoseeks_test_split_is_asked_without_answers(tmp_path: Path) -> None:
+def test_infoseeks_test_split_has_no_answers(tmp_path: Path) -> None:
     row = {key: value for key, value in SEEK[0].items() if not key.startswith("answer")}
     (conversation,) = open_dataset(infoseek(tmp_path, [row])).conversations
     assert (conversation.turns[0].gold, conversation.turns[0].truth) == ("", None)
@@ -73,7 +73,7 @@ def test_okvqa_keeps_all_ten_answers(tmp_path: Path) -> None:
     assert dataset.rejections == {"malformed_row": 2}
 
 
-def test_a_folder_may_have_a_benchmarks_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_can_have_a_benchmarks_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_world(tmp_path / "evqa", [WHO], [])
     monkeypatch.chdir(tmp_path)
     assert len(open_dataset("evqa").conversations) == 1

@@ -128,7 +128,7 @@ def test_okvqa_pays_a_third_for_each_of_three_people(
     assert benchmark_score(answer, truth(Scorer.OKVQA, "name", *golds)) == pytest.approx(score)
 
 
-def test_the_rules_judge_as_the_benchmark_scores() -> None:
+def test_benchmark_rules_agree_with_the_benchmark_score() -> None:
     near = Case("i", "", "120", "about 115", truth(Scorer.INFOSEEK, "number", "120", limits=(108, 132)))
     assert judge_by_rules(near) == Judgement(Verdict.CORRECT, "infoseek 1.00")
     some = Case("i", "", "ride", "motocross", truth(Scorer.OKVQA, "name", *RIDE))
@@ -151,20 +151,20 @@ def by_bem(case: Case, *likely: float) -> tuple[Judgement, list[tuple[str, str, 
     return anyio.run(BemJudge(equivalence).judge, case), pairs
 
 
-def test_bem_is_asked_about_every_gold_where_none_matches() -> None:
+def test_bem_scores_every_gold_answer_if_none_matches() -> None:
     judgement, pairs = by_bem(Case("i", "What?", "", "mosses", LISTED), 0.5, 0.1)
     assert judgement == Judgement(Verdict.CORRECT, "BEM 0.50")
     assert pairs == [("What?", "moss,bark", "mosses"), ("What?", "lichen", "mosses")]
     assert by_bem(Case("i", "What?", "", "mosses", LISTED), 0.49, 0.1)[0].verdict is Verdict.INCORRECT
 
 
-def test_bem_is_not_asked_about_an_exact_match_or_another_benchmark() -> None:
+def test_bem_is_skipped_for_exact_matches_and_other_benchmarks() -> None:
     assert by_bem(Case("i", "What?", "", "lichen", LISTED))[0].verdict is Verdict.CORRECT
     other = truth(Scorer.OKVQA, "name", *RIDE)
     assert by_bem(Case("i", "What?", "", "ride", other))[0].failed
 
 
-def test_bem_without_its_packages_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bem_without_its_packages_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorflow", None)
     with pytest.raises(JudgeError, match="pip install tensorflow tensorflow-hub tensorflow-text"):
         open_bem()

@@ -51,7 +51,7 @@ def by_id(path: Path) -> dict[str, Verdict]:
     return {row["interaction_id"]: Verdict(row["verdict"]) for row in rows}
 
 
-def test_the_rules_judge_a_run_and_their_verdicts_are_kept_with_it(tmp_path: Path) -> None:
+def test_rule_judge_stores_its_verdicts_with_the_run(tmp_path: Path) -> None:
     run = a_run(tmp_path / "loreglass")
     for _ in range(2):
         reply = typed("judge", run)
@@ -61,7 +61,7 @@ def test_the_rules_judge_a_run_and_their_verdicts_are_kept_with_it(tmp_path: Pat
     assert len(verdict_file(run, "rules").read_text().splitlines()) == len(SAID)
 
 
-def test_verdicts_that_cannot_be_kept_are_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_unwritable_verdicts_are_refused_with_a_sentence(tmp_path: Path) -> None:
     run = a_run(tmp_path / "loreglass")
     (run / "verdicts").write_text("", encoding="utf-8")
     reply = typed("judge", run)
@@ -69,9 +69,7 @@ def test_verdicts_that_cannot_be_kept_are_refused_with_a_sentence(tmp_path: Path
     assert "cannot be written: " in reply.output
 
 
-async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_model_judge_is_asked_once_per_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOREGLASS_JUDGE_KEY", "sesame")
     runs = [a_run(tmp_path / "a"), a_run(tmp_path / "b", (*SAID[:5], "blue"))]
     judge = ScriptedJudge(lambda body, _: marks("312" in case_in(body)["answer"]))
@@ -87,7 +85,7 @@ async def test_a_model_judges_runs_and_is_asked_once_about_an_answer(
     assert by_id(verdict_file(runs[0], "model:org/m")) == {f"s{n}.0": each for n, each in enumerate(expected)}
 
 
-async def test_a_judge_that_fails_on_some_answers_is_no_success(tmp_path: Path) -> None:
+async def test_partly_failed_judge_exits_with_1(tmp_path: Path) -> None:
     run = a_run(tmp_path / "a", ("1 page", "2 pages"))
     judge = ScriptedJudge(lambda body, _: refuses(401) if "2" in case_in(body)["answer"] else marks(True))
     reply = await judged_by(judge, run)
@@ -95,7 +93,7 @@ async def test_a_judge_that_fails_on_some_answers_is_no_success(tmp_path: Path) 
     assert "model:m gave no verdict on 1 of 2 answers" in reply.output
 
 
-def test_two_judges_are_compared_on_what_both_have_judged(tmp_path: Path) -> None:
+def test_agreement_compares_answers_that_both_judges_decided(tmp_path: Path) -> None:
     run = a_run(tmp_path / "a")
     labels = tmp_path / "labels.csv"
     labels.write_text("interaction_id,label\ns0.0,perfect\ns1.0,perfect\ns2.0,missing\ns6.0,incorrect\n")
@@ -121,7 +119,7 @@ def test_two_judges_are_compared_on_what_both_have_judged(tmp_path: Path) -> Non
         (["agreement", "{run}", "--between", "rules", "human", "--protocol", "x"], "crag-mm-2026"),
     ],
 )
-def test_what_is_missing_is_said_in_one_sentence(
+def test_missing_settings_or_runs_are_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: str
 ) -> None:
     for name in ("URL", "MODEL", "KEY"):

@@ -20,14 +20,14 @@ CASES = gold_cases()
 RIGHT = {(each.case.question, each.case.answer): each.verdict is Verdict.CORRECT for each in CASES}
 
 
-def test_no_gold_case_is_an_example() -> None:
+def test_gold_cases_are_not_prompt_examples() -> None:
     shown = {text for each in EXAMPLES for text in (each["question"], each["truth"], each["answer"])}
     assert not shown & {
         text for each in CASES for text in (each.case.question, each.case.gold, each.case.answer)
     }
 
 
-def test_scores_by_verdict_are_those_of_counting() -> None:
+def test_scores_by_verdict_equal_counts() -> None:
     first, *rest = [each for each in CASES if each.verdict is Verdict.INCORRECT]
     texts = {each.case.interaction_id: Judgement(each.verdict, "") for each in CASES}
     texts[first.case.interaction_id] = Judgement(Verdict.CORRECT, "")
@@ -39,7 +39,7 @@ def test_scores_by_verdict_are_those_of_counting() -> None:
     assert scores.loc["correct", "accuracy"] == pytest.approx(1 - 1 / len(CASES))
 
 
-def test_the_rules_judge_agrees_with_people_on_most() -> None:
+def test_rule_judge_agrees_with_people_on_most_cases() -> None:
     result = with_people(CASES, {each.case.interaction_id: judge_by_rules(each.case) for each in CASES})
     assert result.accuracy > 0.7
 
@@ -100,7 +100,7 @@ UPSET = "They eat it gladly because it settles upset stomachs."
         ("isn't this edible?", "No.", ["It isn't edible."], []),
     ],
 )
-def test_gold_sentences_are_compared_by_what_the_question_asks(
+def test_gold_sentences_are_compared_by_question_type(
     question: str, gold: str, right: list[str], wrong: list[str]
 ) -> None:
     for answers, verdict in ((right, Verdict.CORRECT), (wrong, Verdict.INCORRECT)):
@@ -117,7 +117,7 @@ TEXT = st.text(max_size=80) | st.lists(st.sampled_from(PIECES), max_size=30).map
 
 
 @given(question=TEXT, gold=TEXT, answer=TEXT)
-def test_whatever_is_written_there_is_a_verdict(question: str, gold: str, answer: str) -> None:
+def test_any_text_gets_a_verdict(question: str, gold: str, answer: str) -> None:
     judgement = judge_by_rules(Case("i", question, gold, answer))
     assert not judgement.failed
     assert judgement.why
@@ -126,7 +126,7 @@ def test_whatever_is_written_there_is_a_verdict(question: str, gold: str, answer
 @pytest.mark.parametrize(
     "piece", ["A ", "a,", "A-", "A, and ", "9", "1/", "1.", "-1", "(", "not ", "5 x 5 x ", "the A ", "“", " "]
 )
-def test_endless_text_is_judged_by_its_beginning(piece: str) -> None:
+def test_very_long_text_is_judged_by_its_beginning(piece: str) -> None:
     endless = piece * 100_000
     assert judge_by_rules(Case("i", endless, endless, endless)).why
     assert judge_by_rules(Case("i", *PRICE, endless)).verdict is not Verdict.CORRECT

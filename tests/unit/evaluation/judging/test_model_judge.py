@@ -31,7 +31,7 @@ async def verdict(script: Script, case: Case = CASE, tries: int = 3) -> tuple[Ju
 
 
 @pytest.mark.parametrize(("right", "expected"), [(True, Verdict.CORRECT), (False, Verdict.INCORRECT)])
-async def test_the_model_decides(right: bool, expected: Verdict) -> None:
+async def test_model_verdict_is_used(right: bool, expected: Verdict) -> None:
     judgement, scripted = await verdict(lambda *_: marks(right, "same number"))
     assert judgement == Judgement(expected, "same number")
     (body,) = scripted.requests
@@ -41,7 +41,7 @@ async def test_the_model_decides(right: bool, expected: Verdict) -> None:
     assert scripted.keys == ["Bearer sesame"]
 
 
-async def test_a_busy_endpoint_is_tried_again() -> None:
+async def test_busy_endpoint_is_retried() -> None:
     judgement, scripted = await verdict(lambda _, n: refuses(503) if n < 2 else marks(True))
     assert (judgement.verdict, len(scripted.requests)) == (Verdict.CORRECT, 3)
 
@@ -65,7 +65,7 @@ async def test_failing_endpoint_counts_against_the_answer(status: int) -> None:
         '{"a":' * 5000,
     ],
 )
-def test_a_reply_without_one_clear_verdict_is_none(reply: str) -> None:
+def test_ambiguous_reply_has_no_verdict(reply: str) -> None:
     assert read_verdict(reply) is None
 
 
@@ -114,7 +114,7 @@ async def test_schema_support_is_remembered() -> None:
 
 
 @pytest.mark.parametrize(("field", "status"), [("temperature", 400), ("max_completion_tokens", 422)])
-async def test_a_server_that_refuses_a_field_is_asked_without_it(field: str, status: int) -> None:
+async def test_refused_request_field_is_left_out(field: str, status: int) -> None:
     def script(body: Body, _: int) -> Response:
         return refuses(status, f"{field} is not supported") if field in body else marks(True)
 
@@ -137,7 +137,7 @@ async def test_refusal_of_one_answer_keeps_the_schema() -> None:
     assert scripted.requests[-1]["response_format"]["type"] == "json_schema"
 
 
-async def test_dripping_reply_times_out() -> None:
+async def test_trickling_reply_times_out() -> None:
     async def drip() -> AsyncIterator[bytes]:
         while True:
             yield b" "
@@ -160,7 +160,7 @@ async def test_dripping_reply_times_out() -> None:
         "{" * 200,
     ],
 )
-def test_a_hostile_answer_stays_within_its_field(answer: str) -> None:
+def test_malicious_answer_stays_within_its_field(answer: str) -> None:
     system, user = judge_messages("q {case}", "g", answer)
     assert case_in({"messages": [system, user]}) == {"question": "q {case}", "truth": "g", "answer": answer}
     assert system == {"role": "system", "content": SYSTEM}

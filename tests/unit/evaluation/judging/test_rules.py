@@ -78,7 +78,7 @@ def test_a_number_that_differs_is_wrong(answer: str, true: Truth) -> None:
     assert verdict(answer, true) == "incorrect"
 
 
-def test_a_number_that_only_repeats_the_question_is_no_answer() -> None:
+def test_number_from_the_question_is_not_an_answer() -> None:
     true = truth("number", 3, "3", unit="")
     assert verdict("The answer to number 3 is 12.", true, "what's the answer to number 3?") == "incorrect"
     assert verdict("The answer to number 3 is 3.", true, "what's the answer to number 3?") == "correct"
@@ -108,7 +108,7 @@ def test_a_date_with_a_part_missing_or_different_is_wrong(answer: str) -> None:
 
 
 @pytest.mark.parametrize("answer", ["1986", "the 1987s", "1986 or 1987", "not in 1987", "1987 pages? 19870"])
-def test_a_year_must_be_said_as_one(answer: str) -> None:
+def test_year_counts_only_as_a_year(answer: str) -> None:
     expected = "correct" if answer.startswith("1987 ") else "incorrect"
     assert verdict(answer, YEAR) == expected
 
@@ -173,7 +173,7 @@ RIVALS = truth(
         ("The Glass Road has 200 pages and The Salt Road 312.", "incorrect"),
     ],
 )
-def test_a_comparison_needs_the_right_one_to_be_chosen(answer: str, expected: str) -> None:
+def test_comparison_needs_the_right_choice(answer: str, expected: str) -> None:
     assert verdict(answer, RIVALS, "is this longer than The Glass Road?") == expected
 
 
@@ -210,7 +210,7 @@ SHUT = truth("boolean", False, "no", must_not=("yes", "is open"))
         ("Yes and no", SHUT, "incorrect"),
     ],
 )
-def test_a_yes_or_no_opens_the_answer(answer: str, true: Truth, expected: str) -> None:
+def test_yes_or_no_starts_the_answer(answer: str, true: Truth, expected: str) -> None:
     assert verdict(answer, true) == expected
 
 
@@ -226,11 +226,11 @@ def test_a_refusal_is_missing_whatever_its_punctuation(answer: str) -> None:
         assert verdict(answer, true) == "missing"
 
 
-def test_an_abstention_a_repeated_gold_and_an_unanswerable_question_are_judged_without_a_model() -> None:
+def test_abstentions_and_exact_answers_need_no_model() -> None:
     assert verdict("1234", PAGES, "how many?", abstained=True) == "missing"
     assert verdict(" It is open then. ", OPEN, "?", "It is open then.") == "correct"
     assert verdict("It has 312 pages.", truth("unanswerable", None, "I don't know")) == "incorrect"
 
 
-def test_only_the_first_75_tokens_count() -> None:
+def test_tokens_after_the_75th_are_ignored() -> None:
     assert verdict("well " * 75 + "1234 pages", PAGES) == "incorrect"

@@ -82,7 +82,7 @@ async def test_same_answer_is_judged_once(tmp_path: Path) -> None:
     assert len(result) == len(stored(tmp_path / "j.jsonl", cases(6, "the same"))) == 6
 
 
-async def test_a_verdict_of_another_run_is_used_and_kept_here_too(tmp_path: Path) -> None:
+async def test_verdict_of_another_run_is_reused_and_stored(tmp_path: Path) -> None:
     await judged(tmp_path / "a.jsonl", Counting(), cases(3))
     judge = Counting(lambda _: WRONG)
     others = (tmp_path / "a.jsonl", tmp_path / "none.jsonl")
@@ -92,7 +92,7 @@ async def test_a_verdict_of_another_run_is_used_and_kept_here_too(tmp_path: Path
     assert stored(tmp_path / "b.jsonl", cases(4)) == result
 
 
-async def test_a_judgement_that_failed_is_kept_and_asked_for_again(tmp_path: Path) -> None:
+async def test_failed_judgement_is_stored_and_retried(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     failing = Counting(lambda case: FAILED if case.interaction_id == "i1" else RIGHT)
     first = await judged(path, failing, cases(3))
@@ -104,7 +104,7 @@ async def test_a_judgement_that_failed_is_kept_and_asked_for_again(tmp_path: Pat
     assert stored(path, cases(3))["i1"] == WRONG
 
 
-async def test_half_a_line_is_left_out_and_asked_for_again(tmp_path: Path) -> None:
+async def test_incomplete_line_is_ignored_and_judged_again(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     await judged(path, Counting(), cases(3))
     path.write_bytes(path.read_bytes()[:-20])
@@ -128,7 +128,7 @@ async def test_killed_run_keeps_its_verdicts(tmp_path: Path) -> None:
     assert list(stored(path, cases(5))) == ["i0", "i1"]
 
 
-async def test_an_endpoint_that_only_fails_is_given_up() -> None:
+async def test_always_failing_endpoint_stops_the_judging() -> None:
     judge = Counting(lambda _: FAILED)
     with pytest.raises(JudgeDown, match="timed out"):
         await judge_all(cases(500), judge, concurrency=2)
@@ -139,14 +139,14 @@ async def test_an_endpoint_that_only_fails_is_given_up() -> None:
     ("one", "two"),
     [("model:a/b", "model:a-b"), ("model:../../x", "x"), ("model:a:b", "model:a b"), ("rules", "Rules")],
 )
-def test_judges_have_files_of_their_own_below_the_run(tmp_path: Path, one: str, two: str) -> None:
+def test_each_judge_has_its_own_file_in_the_run(tmp_path: Path, one: str, two: str) -> None:
     first, second = verdict_file(tmp_path, one), verdict_file(tmp_path, two)
     assert first != second
     assert first.parent == second.parent == tmp_path / "verdicts"
     assert first.resolve().parent == (tmp_path / "verdicts").resolve()
 
 
-def test_what_a_verdict_depends_on_is_in_its_key() -> None:
+def test_verdict_key_covers_all_inputs() -> None:
     case = Case("i", "q", "g", "a")
     changes = ({"question": "Q"}, {"gold": "G"}, {"answer": "A"}, {"abstained": True}, {"failed": True})
     others = [replace(case, **change) for change in changes]
@@ -170,7 +170,7 @@ def small_tokenizer(folder: Path) -> Path:
     return folder
 
 
-def test_with_one_its_own_first_token_is_among_the_75(tmp_path: Path) -> None:
+def test_special_start_token_counts_among_the_75(tmp_path: Path) -> None:
     folder = small_tokenizer(tmp_path / "llama")
     for path in (folder, folder / "tokenizer.json"):
         cut = open_cut(path)
@@ -181,7 +181,7 @@ def test_with_one_its_own_first_token_is_among_the_75(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "{}", "not json"])
-def test_a_file_that_is_no_tokenizer_is_refused_by_name(tmp_path: Path, content: str | None) -> None:
+def test_invalid_tokenizer_file_is_refused_by_name(tmp_path: Path, content: str | None) -> None:
     pytest.importorskip("tokenizers", reason="tokenizers is not installed")
     path = tmp_path / "tokenizer.json"
     if content is not None:
@@ -214,7 +214,7 @@ def test_labels_are_read_from_csv(tmp_path: Path) -> None:
         ("i1,incorrect", "has a label already"),
     ],
 )
-def test_a_row_that_does_not_fit_is_refused_by_its_line(tmp_path: Path, row: str, why: str) -> None:
+def test_invalid_row_is_refused_with_its_line(tmp_path: Path, row: str, why: str) -> None:
     (tmp_path / "l.csv").write_text(f"interaction_id,label\ni1,perfect\n{row}\n")
     with pytest.raises(LabelsError, match=rf"l\.csv, line 3: .*{why}"):
         read_labels(tmp_path / "l.csv", {"i1", "i2"})
@@ -235,7 +235,7 @@ def judgements(*verdicts: Verdict) -> dict[str, Judgement]:
     return {f"i{n:02}": Judgement(verdict, "so") for n, verdict in enumerate(verdicts)}
 
 
-def test_kappa_is_what_the_textbook_gives() -> None:
+def test_kappa_equals_the_textbook_example() -> None:
     """Cohen's example: 20 and 15 agreed on, 5 and 10 not, kappa .4."""
     first = judgements(*[C] * 25, *[X] * 25)
     second = judgements(*[C] * 20, *[X] * 5, *[C] * 10, *[X] * 15)

@@ -60,7 +60,7 @@ def offered() -> dict[str, ScriptedPipeline]:
     return systems | {"loreglass-no-ocr": ScriptedPipeline(ignorant, "loreglass")}
 
 
-async def test_every_table_is_written_with_the_papers_figures_and_ours(tmp_path: Path) -> None:
+async def test_every_table_has_the_papers_figures_and_ours(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO] * 3, [[WHO, PAGES]])
     result = await invoke(offered(), world, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
@@ -83,7 +83,7 @@ async def test_every_table_is_written_with_the_papers_figures_and_ours(tmp_path:
     assert absent["printed"] == {"Accuracy": 16.25, "Overlap": 20.07, "Elapse": 1.78}
 
 
-async def test_a_slice_is_of_the_questions_with_that_label(tmp_path: Path) -> None:
+async def test_slices_contain_questions_with_their_label(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO, PAGES], [])
     result = await invoke(offered(), world, "--out", tmp_path / "out", "--tables", "qa-dragon-figures-4-5")
     assert result.exit_code == 0, result.output
@@ -103,7 +103,7 @@ async def trained(pipeline: str) -> AsyncIterator[str]:
         yield url
 
 
-async def test_a_row_of_a_trained_model_is_asked_at_its_gateway_or_read_from_its_run(tmp_path: Path) -> None:
+async def test_trained_models_row_uses_its_gateway_or_stored_run(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO, PAGES], [])
     at = (world, "--out", tmp_path / "out", "--tables", "qa-dragon-2")
     async with trained("qa-dragon") as url:
@@ -122,7 +122,7 @@ async def test_a_row_of_a_trained_model_is_asked_at_its_gateway_or_read_from_its
     assert "| qa-dragon@tuned | 2 | 22.39 | 50.0" in multi
 
 
-async def test_a_stored_run_of_other_questions_or_of_no_row_is_refused(tmp_path: Path) -> None:
+async def test_stored_run_without_a_matching_row_is_refused(tmp_path: Path) -> None:
     some, others = (write_world(tmp_path / str(n), [WHO] * n, []) for n in (1, 2))
     assert (await invoke(offered(), some, "--out", tmp_path / "out", "--tables", "loreglass")).exit_code == 0
     run = tmp_path / "out" / "runs" / "loreglass"
@@ -133,7 +133,7 @@ async def test_a_stored_run_of_other_questions_or_of_no_row_is_refused(tmp_path:
         assert why in " ".join(result.output.split())
 
 
-async def test_stored_runs_take_later_targets_and_need_no_gateway(tmp_path: Path) -> None:
+async def test_stored_runs_accept_later_targets_without_a_gateway(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
     every = ("crag-mm-task-1", "crag-mm-task-2", "loreglass", "qa-dragon", "three-step", "wiki-prf")
     pipelines = {name: ScriptedPipeline(script, name) for name in every}
@@ -147,7 +147,7 @@ async def test_stored_runs_take_later_targets_and_need_no_gateway(tmp_path: Path
     assert [row["ours"]["Identified"]["turns"] for row in table["sections"][0]["rows"]] == [1] * len(every)
 
 
-async def test_without_cuts_every_system_is_asked_without_the_planner(tmp_path: Path) -> None:
+async def test_no_cuts_option_asks_every_system_without_the_planner(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
     async with trained("loreglass") as url:
         options = ("--out", tmp_path / "out", "--tables", "usage", "--no-cuts", "--gateway", url)
@@ -156,7 +156,7 @@ async def test_without_cuts_every_system_is_asked_without_the_planner(tmp_path: 
     assert load_run(tmp_path / "out" / "runs" / "loreglass").header.without == ["planner"]
 
 
-async def test_the_tables_that_there_are_are_listed_with_whom_they_ask() -> None:
+async def test_tables_are_listed_with_their_systems() -> None:
     listed = (await ablate("--tables", "list")).output.splitlines()
     assert {line for line in listed if not line.startswith(" ")} == set(paper_tables())
     at = listed.index("blackpearl-6")
@@ -166,7 +166,7 @@ async def test_the_tables_that_there_are_are_listed_with_whom_they_ask() -> None
 @pytest.mark.parametrize(
     ("tables", "code", "why"), [("qa-dragon-2,5", 2, "qa-dragon-4"), ("qa-dragon-2", 1, "nothing to compare")]
 )
-async def test_no_such_table_or_pipeline_is_refused(tmp_path: Path, tables: str, code: int, why: str) -> None:
+async def test_unknown_table_or_pipeline_is_refused(tmp_path: Path, tables: str, code: int, why: str) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
     somebody = {"of-somebody-else": ScriptedPipeline(script, "of-somebody-else")}
     result = await invoke(somebody, world, "--out", tmp_path / "out", "--tables", tables)
@@ -186,7 +186,7 @@ MODULES = {
 TABLES = paper_tables()
 
 
-def test_the_tables_leave_out_each_module_that_the_gateway_has_and_no_other() -> None:
+def test_tables_ablate_exactly_the_gateways_modules() -> None:
     without: dict[str, set[str]] = {name: set() for name in MODULES}
     for each in (System.named(name) for table in TABLES.values() for name in table.systems):
         without[each.pipeline] |= set(each.without)

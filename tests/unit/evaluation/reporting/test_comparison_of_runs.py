@@ -11,9 +11,9 @@ import pytest
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.comparison import JudgedRun, ReportError, compare
-from evaluation.reporting.curves import confidence_of, curve, in_hand
-from evaluation.reporting.tables import MOST, Lesson, gold_in_evidence, instructive
-from evaluation.scoring.protocols import Protocol, Scored, Settled, settle
+from evaluation.reporting.curves import confidence_of, curve, proposed_answers
+from evaluation.reporting.tables import MOST, Lesson, failure_examples, gold_in_evidence
+from evaluation.scoring.protocols import Protocol, Scored, TurnOutcome, settle
 from loreglass_client.models import CitationKind, EvidenceSeen, Explanation
 from tests.unit.evaluation.records import answered, turn_of
 from tests.unit.evaluation.reporting.generated import Skill, questions, run
@@ -37,7 +37,7 @@ def test_runs_on_different_datasets_are_refused_by_name() -> None:
         compare([judged("one"), judged("other", dataset="crag-mm")])
 
 
-def test_the_same_question_in_other_words_is_refused() -> None:
+def test_reworded_question_is_refused() -> None:
     other = judged("other")
     changed = other.scored[3].record.model_copy(update={"gold": "Something else."})
     scored = (*other.scored[:3], replace(other.scored[3], record=changed), *other.scored[4:])
@@ -54,7 +54,7 @@ def test_unfinished_conversation_is_left_out() -> None:
     assert "The runs overlap only in part: 11 of 12 conversations" in comparison.remarks[0]
 
 
-def test_answers_that_were_withheld_are_cut_down_with_the_rest() -> None:
+def test_withheld_answers_are_limited_to_common_conversations() -> None:
     one = judged("one")
     lost = one.scored[0].record
     comparison = compare([replace(one, withheld=one.scored), without(judged("other"), lost.interaction_id)])
@@ -69,7 +69,7 @@ def test_runs_without_a_common_conversation_are_refused() -> None:
         compare([first, second])
 
 
-def test_runs_of_one_name_are_told_apart() -> None:
+def test_runs_with_equal_names_are_numbered() -> None:
     comparison = compare([judged("same"), judged("same"), replace(judged("same"), folder=Path("runs/third"))])
     assert list(comparison.runs) == ["same (1)", "same (2)", "same (3)"]
 
@@ -88,13 +88,15 @@ def verdict_of(scored: Scored) -> Verdict:
     return scored.verdict(PROTOCOL)
 
 
-def test_a_model_that_says_it_does_not_know_has_not_answered() -> None:
-    assert in_hand([one("I don't know that.")], [one("I do not know.", abstained=True)], verdict_of).empty
+def test_models_own_refusal_is_not_an_answer() -> None:
+    assert proposed_answers(
+        [one("I don't know that.")], [one("I do not know.", abstained=True)], verdict_of
+    ).empty
 
 
-def test_confidence_is_that_of_the_answer_or_combined_for_a_withheld_one() -> None:
-    given = in_hand([one("Maker 7.")], [], verdict_of)
-    withheld = in_hand([], [one("Maker 7.")], verdict_of)
+def test_withheld_answers_have_a_combined_confidence() -> None:
+    given = proposed_answers([one("Maker 7.")], [], verdict_of)
+    withheld = proposed_answers([], [one("Maker 7.")], verdict_of)
     assert [given["confidence"].item(), withheld["confidence"].item()] == [0.7, 0.15]
     assert [given["given"].item(), withheld["given"].item()] == [True, False]
 
@@ -110,12 +112,12 @@ def test_confidence_is_that_of_the_answer_or_combined_for_a_withheld_one() -> No
         ({"draft_confidence": 0.9, "answer_confidence": 0.8, "citable": 1.0}, 0.8),
     ],
 )
-def test_the_last_check_that_was_made_counts(signals: dict[str, float], confidence: float) -> None:
+def test_last_check_counts(signals: dict[str, float], confidence: float) -> None:
     assert confidence_of(Explanation(signals=signals)) == pytest.approx(confidence)
 
 
 @pytest.mark.parametrize("signals", [{}, {"support": 0.9}, {"draft_confidence": 0.9, "citable": 1.0}])
-def test_a_confidence_that_was_not_measured_is_none(signals: dict[str, float]) -> None:
+def test_unmeasured_confidence_is_none(signals: dict[str, float]) -> None:
     assert confidence_of(Explanation(signals=signals)) is None
 
 
@@ -141,7 +143,7 @@ def test_curve_includes_withheld_answers() -> None:
     assert drawn.aurc == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
 
 
-def test_answers_of_one_confidence_are_weighed_as_in_a_random_order() -> None:
+def test_equal_confidences_are_averaged_over_orders() -> None:
     tied = [WRONG, RIGHT, RIGHT, WRONG]
     orders = [
         curve(answers(*((place / 9, verdict, True) for place, verdict in enumerate(order))), 4).aurc
@@ -161,8 +163,8 @@ SYSTEMS = {
 }
 
 
-def test_no_kind_of_failure_takes_all_places_and_the_surest_hallucination_comes_first() -> None:
-    failures = instructive("mine", SYSTEMS)
+def test_failure_examples_are_mixed_and_start_with_the_surest() -> None:
+    failures = failure_examples("mine", SYSTEMS)
     assert len({failure.record.interaction_id for failure in failures}) == len(failures) == MOST
     order = [list(Lesson).index(failure.lesson) for failure in failures]
     assert order == sorted(order)
@@ -182,16 +184,16 @@ def test_no_kind_of_failure_takes_all_places_and_the_surest_hallucination_comes_
         ({"answer": None, "error": "overloaded"}, set()),
     ],
 )
-def test_refusing_what_cannot_be_answered_is_no_failure_and_a_lost_request_teaches_nothing(
+def test_correct_refusals_and_lost_requests_are_not_failures(
     changes: dict[str, object], lessons: set[Lesson]
 ) -> None:
     scored = [turn.scored for turn in SYSTEMS["mine"]]
     changed = [replace(each, record=each.record.model_copy(update=changes)) for each in scored]
-    result = instructive("mine", {"mine": settle(changed, FAILED_PROTOCOL)})
+    result = failure_examples("mine", {"mine": settle(changed, FAILED_PROTOCOL)})
     assert {failure.lesson for failure in result} == lessons
 
 
-def with_evidence(text: str, **changes: object) -> Settled:
+def with_evidence(text: str, **changes: object) -> TurnOutcome:
     seen = EvidenceSeen(text=text, title="A page", url="", kind=CitationKind.PAGE, score=0.81)
     record = turn_of("one", answered(None, explanation=Explanation(evidence=[seen])), **changes)
     return settle([Scored(record, Judgement(Verdict.MISSING, ""))], FAILED_PROTOCOL)[0]
@@ -203,7 +205,7 @@ def test_evidence_match_ignores_accents_and_case() -> None:
     assert not gold_in_evidence(with_evidence("… written by Emile Zolas.", truth=truth))
 
 
-def test_a_yes_in_the_evidence_is_not_the_answer() -> None:
+def test_yes_in_the_evidence_is_not_an_evidence_match() -> None:
     truth = Truth(interaction_id="x", answer_type=AnswerType.BOOLEAN, accepted=("yes",))
     gold = "Yes, the warranty covers water damage."
     assert not gold_in_evidence(with_evidence("Oh yes, a fine day.", truth=truth, gold=gold))

@@ -42,7 +42,7 @@ def scored_of(folder: Path) -> list[Scored]:
     return score_records(load_run(folder).records, folder, "rules")[0]
 
 
-def test_rates_are_those_of_the_protocol_with_intervals_around_them(report: Any, folders: list[Path]) -> None:
+def test_rates_follow_the_protocol_with_intervals(report: Any, folders: list[Path]) -> None:
     for system, folder in zip(report["systems"], folders, strict=True):
         assert [part["part"] for part in system["parts"]] == ["single", "multi", "all"]
         for part in system["parts"]:
@@ -57,7 +57,7 @@ def test_rates_are_those_of_the_protocol_with_intervals_around_them(report: Any,
                 assert figure["value"] - 1e-9 <= figure["high"]
 
 
-def test_times_are_of_the_answers_that_came(report: Any, folders: list[Path]) -> None:
+def test_times_cover_received_answers(report: Any, folders: list[Path]) -> None:
     for system, folder in zip(report["systems"], folders, strict=True):
         records = load_run(folder).records
         times = sorted(record.client_ms for record in records if record.answer)
@@ -87,7 +87,7 @@ def test_slices_partition_the_questions(report: Any, folders: list[Path]) -> Non
                 assert cell["truthfulness"] == pytest.approx(sum(v.points for v in verdicts) / len(verdicts))
 
 
-def test_operating_point_is_the_given_answers(report: Any, folders: list[Path]) -> None:
+def test_operating_point_covers_given_answers(report: Any, folders: list[Path]) -> None:
     for system, folder in zip(report["systems"], folders, strict=True):
         scored, curve = scored_of(folder), system["curve"]
         verdicts = [each.verdict(Protocol(report["protocol"])) for each in scored]

@@ -134,7 +134,7 @@ def test_page_is_well_formed_and_self_contained(which: str, request: pytest.Fixt
     assert ("img" in {tag for tag, _ in page.tags}) == (which == "plain")
 
 
-def test_hostile_words_stand_there_as_words(attacked: Path) -> None:
+def test_malicious_text_is_shown_as_text(attacked: Path) -> None:
     text = "".join(page_of(attacked).texts)
     assert "<script>alert('asked')</script>" in text
     assert "{{ 7 * 7 }} {% raw %}" in text
@@ -142,7 +142,7 @@ def test_hostile_words_stand_there_as_words(attacked: Path) -> None:
     assert not re.search(r"[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f]", text)
 
 
-def test_the_same_runs_give_the_same_report_to_the_byte(tmp_path: Path) -> None:
+def test_equal_runs_give_byte_identical_reports(tmp_path: Path) -> None:
     every_question = questions(8)
     runs = [run(Skill("one"), every_question), run(Skill("other"), every_question)]
     first = made(tmp_path, *runs)
@@ -152,7 +152,7 @@ def test_the_same_runs_give_the_same_report_to_the_byte(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()} == pages
 
 
-def test_a_run_in_which_every_request_failed_is_reported_as_that(tmp_path: Path) -> None:
+def test_run_with_only_failed_requests_is_reported(tmp_path: Path) -> None:
     failed = {"answer": None, "trace": None, "error": "overloaded"}
     one_run = run(Skill("one"), questions(5))
     lost = tuple(Scored(each.record.model_copy(update=failed), each.judgement) for each in one_run.scored)
@@ -166,14 +166,14 @@ def test_a_run_in_which_every_request_failed_is_reported_as_that(tmp_path: Path)
 
 
 @given(st.text(max_size=2_000))
-def test_what_is_shown_ends_and_nothing_of_it_is_invisible_or_turns_the_line(text: str) -> None:
+def test_shown_text_is_bounded_without_invisible_characters(text: str) -> None:
     for letter in clean(text, 100) + short(text, 40):
         assert letter in "\u200c\u200d" or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co", "Cn")
     assert len(clean(text, 50)) <= 50 + len("… (2,000 characters)")
     assert len(short(text, 50)) <= 50
 
 
-def test_ordinary_words_stay_as_they_are() -> None:
+def test_ordinary_text_is_unchanged() -> None:
     text = "Wer schrieb „Émile“? 谁写的? \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 👩\u200d🚀"
     assert clean(text) == text
 

@@ -49,7 +49,7 @@ def test_systems_are_compared_in_the_order_of_the_runs(two: list[Path], tmp_path
     assert [(pair["one"], pair["other"]) for pair in report["pairs"]] == [("other", "one")]
 
 
-def test_a_model_that_was_stopped_half_way_must_go_on_first(tmp_path: Path) -> None:
+def test_incomplete_judging_must_be_finished_first(tmp_path: Path) -> None:
     generated = run(Skill("one"), questions(9))
     folder = written(generated, tmp_path / "one")
     judged(folder, generated, "model:wise", most=4)
@@ -88,7 +88,7 @@ def test_missing_packages_are_named(two: list[Path], tmp_path: Path, monkeypatch
     assert "pip install 'loreglass[evaluation-report]'" in text
 
 
-def test_a_photo_is_turned_upright_and_tells_nothing_of_its_file(tmp_path: Path) -> None:
+def test_report_photos_are_upright_without_metadata(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     exif[0x010E] = "where I live"

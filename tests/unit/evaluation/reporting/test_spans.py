@@ -32,7 +32,7 @@ ASKED = st.lists(
 
 @settings(max_examples=25)
 @given(ASKED)
-def test_a_step_is_what_giving_all_of_its_confidence_would_say(
+def test_each_step_scores_answers_of_at_least_its_confidence(
     tmp_path_factory: pytest.TempPathFactory, asked: list[Question]
 ) -> None:
     asked = [*asked, Question(0.5)]
@@ -56,7 +56,7 @@ def page_of(folder: Path, out: Path) -> str:
     return (out / "report.html").read_text("utf-8")
 
 
-def test_the_report_of_such_a_run_has_its_outcomes_and_its_curve(tmp_path: Path) -> None:
+def test_span_report_has_outcomes_and_curve(tmp_path: Path) -> None:
     write_run(tmp_path / "run", questions(60))
     page = page_of(tmp_path / "run", tmp_path / "out")
     for words in ('id="spans"', "HasAns F1", "confidence from 0.4"):
@@ -70,7 +70,7 @@ def shown(folder: Path) -> Result:
     return CliRunner().invoke(app, ["squad", str(folder)], env={"COLUMNS": "120"})
 
 
-def test_the_command_shows_outcomes_and_figures(tmp_path: Path) -> None:
+def test_squad_report_command_prints_outcomes(tmp_path: Path) -> None:
     write_run(
         tmp_path / "run",
         [Question(0.9), Question(0.9, OTHER), Question(0.1), Question(0.1, answerable=False)],

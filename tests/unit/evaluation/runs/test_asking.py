@@ -42,7 +42,7 @@ def outcomes_of(records: Sequence[TurnRecord]) -> list[tuple[str, str | None, st
     return [(each.question, each.answer.answer if each.answer else None, each.error) for each in records]
 
 
-async def test_every_question_is_kept_in_its_order_whatever_came_of_it(tmp_path: Path) -> None:
+async def test_every_question_is_stored_in_order_with_its_outcome(tmp_path: Path) -> None:
     pipeline = ScriptedPipeline(script)
     job = task(tmp_path, [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES], [SMELL, WHO]], Asking(concurrency=3))
     run = (await made(job, pipeline)).run
@@ -93,7 +93,7 @@ async def test_odd_text_is_sent(tmp_path: Path) -> None:
     assert (await made(job, ScriptedPipeline(script))).asked == 0
 
 
-async def test_a_photo_that_has_gone_is_named_with_each_of_its_questions(tmp_path: Path) -> None:
+async def test_missing_photo_is_reported_with_each_question(tmp_path: Path) -> None:
     job = task(tmp_path, [WHO], [[WHO, PAGES]], Asking())
     (tmp_path / "world" / "photo.jpg").unlink()
     run = (await made(job, ScriptedPipeline(script))).run
@@ -107,7 +107,7 @@ async def test_unknown_pipeline_is_refused(tmp_path: Path) -> None:
     assert not job.folder.exists()
 
 
-async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> None:
+async def test_run_needs_the_gateways_key(tmp_path: Path) -> None:
     key = ApiKey.new()
     (tmp_path / "keys.toml").write_text(entry(key, "acme", "interactive"))
     job = task(tmp_path, [WHO, WHO], [], Asking())
@@ -119,9 +119,7 @@ async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> 
             assert (await make_run(job, gateway)).run.failures == {}
 
 
-async def test_a_disk_that_takes_no_more_ends_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -160,7 +158,7 @@ def questioner(waits: list[float] | None = None) -> Questioner:
     return Questioner(Experiment(explain=True), wait)
 
 
-async def test_an_overloaded_gateway_is_asked_again_when_it_says() -> None:
+async def test_overloaded_gateway_is_retried_after_its_retry_after() -> None:
     waits = list[float]()
     refusals = [Overloaded(retry_after_s=2), Overloaded(), Overloaded(retry_after_s=900)]
     reply = await questioner(waits).put(ScriptedCall(*refusals))
@@ -168,17 +166,17 @@ async def test_an_overloaded_gateway_is_asked_again_when_it_says() -> None:
     assert waits == [2, 1, 30]
 
 
-async def test_a_gateway_that_stays_overloaded_is_an_outcome_in_the_end() -> None:
+async def test_permanent_overload_is_an_outcome() -> None:
     reply = await questioner().put(ScriptedCall(*[Overloaded()] * (MOST_OVERLOADS + 1)))
     assert (reply.error, reply.asked_again) == ("overloaded", MOST_OVERLOADS)
 
 
-async def test_a_gateway_that_stays_away_ends_the_run() -> None:
+async def test_unreachable_gateway_ends_the_run() -> None:
     with pytest.raises(RunStopped, match="same command again"):
         await questioner().put(ScriptedCall(*[LOST] * MOST_LOSSES))
 
 
-async def test_question_that_always_breaks_the_connection_fails_while_others_succeed() -> None:
+async def test_question_that_breaks_the_connection_fails_alone() -> None:
     async def others_get_through(_: float) -> None:
         await asks.put(ScriptedCall())
 
@@ -194,13 +192,13 @@ async def test_question_that_always_breaks_the_connection_fails_while_others_suc
         InvalidRequest("experiment.thresholds: no_such is none."),
     ],
 )
-async def test_what_every_question_would_meet_ends_the_run(failure: LoreglassError) -> None:
+async def test_failure_common_to_all_questions_ends_the_run(failure: LoreglassError) -> None:
     with pytest.raises(RunStopped, match=failure.detail):
         await questioner().put(ScriptedCall(failure))
 
 
 @pytest.mark.parametrize("make", [DeadlineExceeded, InvalidRequest, DependencyUnavailable])
-async def test_any_other_failure_is_what_came_of_the_question(make: Callable[[], LoreglassError]) -> None:
+async def test_other_failures_are_the_questions_outcome(make: Callable[[], LoreglassError]) -> None:
     call = ScriptedCall(make())
     reply = await questioner().put(call)
     assert (reply.answer, reply.error, call.times) == (None, make().kind, 1)

@@ -68,7 +68,7 @@ async def test_squad_run_indexes_asks_and_prints(tmp_path: Path, file: Path, pho
     assert "0 asked now, 6 in all" in again.output
 
 
-async def test_an_index_that_is_there_already_is_left_alone(tmp_path: Path, file: Path, photo: Path) -> None:
+async def test_no_index_option_skips_indexing(tmp_path: Path, file: Path, photo: Path) -> None:
     async with scripted_gateway(ScriptedPipeline(squad_script)) as url:
         nowhere = ("--text-search-url", NOWHERE, "--gateway", url, "--photo", photo)
         refused = await typed(f"squad:{file}", "--out", tmp_path / "run", *nowhere)
@@ -77,7 +77,7 @@ async def test_an_index_that_is_there_already_is_left_alone(tmp_path: Path, file
     assert result.exit_code == 0, result.output
 
 
-async def test_nothing_is_indexed_for_a_gateway_that_is_not_there(tmp_path: Path, file: Path) -> None:
+async def test_unreachable_gateway_stops_before_indexing(tmp_path: Path, file: Path) -> None:
     result = await typed(f"squad:{file}", "--out", tmp_path / "run", "--gateway", NOWHERE)
     assert (result.exit_code, "Start one with: loreglass serve" in result.output) == (1, True)
     assert not (tmp_path / "run").exists()
@@ -88,7 +88,7 @@ async def invoke(*arguments: str | Path, experiments: bool = True) -> Result:
         return await typed(*arguments, "--gateway", url)
 
 
-async def test_the_command_asks_scores_prints_and_keeps(tmp_path: Path) -> None:
+async def test_run_command_asks_scores_prints_and_stores(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO, PAGES, SMELL, BROKEN], [[WHO, PAGES]])
     result = await invoke(world, "--out", tmp_path / "run", "--name", "a [name]")
     assert result.exit_code == 0, result.output
@@ -108,7 +108,7 @@ async def test_missing_experiments_are_explained_once(tmp_path: Path) -> None:
     assert (made.header.explained, made.failures) == (False, {})
 
 
-async def test_a_few_conversations_of_one_part_are_asked_under_the_name_that_was_given_last(
+async def test_limited_run_resumes_under_its_latest_name(
     tmp_path: Path,
 ) -> None:
     world = write_world(tmp_path / "world", [WHO] * 5, [[WHO, PAGES]] * 5)
@@ -121,7 +121,7 @@ async def test_a_few_conversations_of_one_part_are_asked_under_the_name_that_was
     assert (run.header.limit, run.header.seed, run.header.deadline_ms) == (2, 7, 5000)
 
 
-async def test_where_no_question_is_answered_the_command_fails(tmp_path: Path) -> None:
+async def test_command_fails_if_no_question_is_answered(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [BROKEN], [])
     result = await invoke(world, "--out", tmp_path / "run")
     assert result.exit_code == 1
@@ -136,7 +136,7 @@ async def test_where_no_question_is_answered_the_command_fails(tmp_path: Path) -
         ([], "DATASET"),
     ],
 )
-async def test_a_threshold_or_a_folder_that_is_none_is_refused_with_the_usage(
+async def test_invalid_threshold_or_folder_is_refused_with_usage(
     tmp_path: Path, options: list[str], named: str
 ) -> None:
     result = await typed(tmp_path, "--out", tmp_path / "run", "--gateway", NOWHERE, *options)

@@ -30,7 +30,7 @@ def written(folder: Path, count: int = 3) -> bytes:
     return (folder / TURNS).read_bytes()
 
 
-def test_wherever_the_writing_broke_off_whole_turns_are_left(tmp_path: Path) -> None:
+def test_complete_turns_survive_any_interruption(tmp_path: Path) -> None:
     data = written(tmp_path)
     lines = data.split(b"\n")
     for length in range(0, len(data), 7):
@@ -49,7 +49,7 @@ def test_zero_filled_last_line_is_cut_off(tmp_path: Path) -> None:
     assert len(load_run(tmp_path).records) == 4
 
 
-def test_a_line_in_the_middle_that_does_not_fit_is_named(tmp_path: Path) -> None:
+def test_invalid_line_in_the_middle_is_reported(tmp_path: Path) -> None:
     lines = written(tmp_path).split(b"\n")
     lines[1] = b"{}"
     (tmp_path / TURNS).write_bytes(b"\n".join(lines))
@@ -57,14 +57,14 @@ def test_a_line_in_the_middle_that_does_not_fit_is_named(tmp_path: Path) -> None
         load_run(tmp_path)
 
 
-def test_a_question_that_comes_twice_is_named(tmp_path: Path) -> None:
+def test_duplicate_question_is_reported(tmp_path: Path) -> None:
     data = written(tmp_path)
     (tmp_path / TURNS).write_bytes(data + data)
     with pytest.raises(RunError, match="line 4: the question of line 1"):
         RunStore(tmp_path, HEADER)
 
 
-def test_two_processes_cannot_make_one_run(tmp_path: Path) -> None:
+def test_run_is_locked_by_one_process(tmp_path: Path) -> None:
     with RunStore(tmp_path, HEADER):
         with pytest.raises(RunError, match="in use"):
             RunStore(tmp_path, HEADER)
@@ -81,7 +81,7 @@ def test_two_processes_cannot_make_one_run(tmp_path: Path) -> None:
         ({"deadline_ms": 900}, "another deadline"),
     ],
 )
-def test_other_run_is_not_continued(tmp_path: Path, changes: dict[str, object], named: str) -> None:
+def test_different_run_is_not_continued(tmp_path: Path, changes: dict[str, object], named: str) -> None:
     written(tmp_path)
     with pytest.raises(RunError, match=named):
         RunStore(tmp_path, HEADER.model_copy(update=changes))
@@ -98,7 +98,7 @@ def test_empty_run_can_change_its_settings(tmp_path: Path) -> None:
     assert run.rejected == ()
 
 
-def test_lines_of_others_in_the_folder_stay_as_they_are(tmp_path: Path) -> None:
+def test_foreign_lines_in_the_folder_are_not_changed(tmp_path: Path) -> None:
     (tmp_path / TURNS).write_text('{"theirs": 1}\n')
     with pytest.raises(RunError, match="choose another folder"):
         RunStore(tmp_path, HEADER)
@@ -128,7 +128,7 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
         load_run(tmp_path)
 
 
-def test_a_photo_below_the_run_is_named_from_there(tmp_path: Path) -> None:
+def test_photo_paths_in_the_run_are_relative(tmp_path: Path) -> None:
     with RunStore(tmp_path, HEADER) as store:
         store.add(record(0, photo=str(tmp_path.resolve() / "photos" / "a.jpg")))
         store.add(record(1))

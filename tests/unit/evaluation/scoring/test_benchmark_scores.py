@@ -57,7 +57,7 @@ def test_infoseeks_final_score_is_the_harmonic_mean_of_its_splits() -> None:
     assert SCORE.of([scored("a", "Moss", scorer=Scorer.OKVQA)]) == 0  # nobody else said so, nor in lower case
 
 
-def test_evqas_score_is_the_judges_where_no_gold_matches() -> None:
+def test_evqa_score_is_the_judges_if_no_gold_matches() -> None:
     rows = [
         scored("a", "mosses", scorer=Scorer.EVQA, verdict=Verdict.CORRECT),
         scored("b", "moss", scorer=Scorer.EVQA),
@@ -67,7 +67,7 @@ def test_evqas_score_is_the_judges_where_no_gold_matches() -> None:
     assert SCORE.of(rows) == pytest.approx(2 / 3)
 
 
-def test_the_whole_answer_is_scored() -> None:
+def test_full_answer_is_scored() -> None:
     words = " ".join(["moss"] * 200)
     assert case_of(scored("a", words).record).answer == words
 

@@ -59,7 +59,7 @@ def test_interval_equals_a_naive_estimate(name: str) -> None:
     assert [interval.low, interval.high] == pytest.approx([low, high], abs=slack)
 
 
-def test_nothing_has_no_interval_and_one_conversation_no_spread() -> None:
+def test_empty_sets_have_no_interval_and_one_conversation_no_spread() -> None:
     truthfulness = measure("truthfulness", KDD)
     assert math.isnan(estimate([], truthfulness).low)
     assert math.isnan(compare_pairs([], many(1), truthfulness).p_value)
@@ -69,7 +69,7 @@ def test_nothing_has_no_interval_and_one_conversation_no_spread() -> None:
     assert (alone.low, alone.high) == (1 / 3, 1 / 3)
 
 
-def test_only_questions_that_both_have_are_compared() -> None:
+def test_pairs_are_compared_on_common_questions() -> None:
     a = [*session("a", C, C), *session("b", X)]
     b = [*session("b", C), *session("a", X), *session("c", C)]
     result = compare_pairs(a, b, measure("accuracy", BASELINE))
@@ -86,7 +86,7 @@ def test_paired_difference_is_antisymmetric() -> None:
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=9))
-def test_the_p_value_of_points_is_that_of_all_exchanges(halves: list[int]) -> None:
+def test_p_value_equals_the_exact_permutation_test(halves: list[int]) -> None:
     differences = np.array(halves) / 2
     sums = [
         abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
@@ -96,7 +96,7 @@ def test_the_p_value_of_points_is_that_of_all_exchanges(halves: list[int]) -> No
     assert sign_flip_p(differences) == pytest.approx(expected)
 
 
-def test_several_tests_are_each_held_to_more() -> None:
+def test_holm_correction_raises_p_values() -> None:
     corrected = holm([0.04, 0.01, math.nan, 0.03])
     assert corrected[:2] == pytest.approx([0.06, 0.03])
     assert math.isnan(corrected[2])

@@ -69,7 +69,7 @@ def counted_by_hand(rows: list[dict[str, Any]], k: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_recall_is_what_a_count_by_hand_finds(seed: int) -> None:
+def test_recall_equals_a_naive_count(seed: int) -> None:
     chance = random.Random(seed)
     rows = [
         {
@@ -100,7 +100,7 @@ def test_empty_search_is_a_miss() -> None:
     assert recall("crop", 1).of(answers) == 1
 
 
-def test_more_results_than_any_search_brought_have_no_recall() -> None:
+def test_recall_above_the_search_depth_is_undefined() -> None:
     answers = [scored(1, [thing("Salt Road"), thing("Tin Lantern")], truth())]
     assert recall("image", 2).of(answers) == 1
     assert recall("image", 3).of(answers) != recall("image", 3).of(answers)
@@ -116,7 +116,7 @@ def test_more_results_than_any_search_brought_have_no_recall() -> None:
         truth(needs="photo"),
     ],
 )
-def test_questions_that_no_page_can_be_told_by_do_not_count(gold: Truth | None) -> None:
+def test_questions_without_an_identifiable_page_are_skipped(gold: Truth | None) -> None:
     assert recall("page", 1).values([scored(1, [page("It has 312 pages.")], gold)]) == {}
 
 
@@ -126,7 +126,7 @@ def test_calls_and_tokens_are_means_over_answers() -> None:
     assert [measure(name, Protocol.KDD_CUP_2025).of(answers) for name in names] == [3.5, 450]
 
 
-def test_article_recall_counts_the_first_thing_of_the_photo_and_all_of_the_tools() -> None:
+def test_article_recall_counts_first_photo_hit_and_all_tool_hits() -> None:
     first, second = thing("Tin Lantern"), thing("Salt Road")
     by_tool = thing("The Salt Road!", "crop_search")
     rows = [

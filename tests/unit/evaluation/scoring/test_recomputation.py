@@ -53,7 +53,7 @@ CONVERSATION = st.lists(
 @pytest.mark.parametrize("protocol", Protocol)
 @settings(max_examples=120)
 @given(st.lists(CONVERSATION, min_size=1, max_size=5), st.randoms(use_true_random=False))
-def test_any_predictions_in_any_order_score_the_same_twice(
+def test_scores_equal_an_independent_recomputation(
     protocol: Protocol, conversations: list[list[tuple[str | None, str, str]]], chance: Random
 ) -> None:
     rows = [

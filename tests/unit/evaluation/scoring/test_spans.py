@@ -158,12 +158,12 @@ def speakable(prediction: Prediction) -> bool:
 @pytest.mark.parametrize(
     ("answer", "gold"), [("red/green", "green"), ("1894–1896", "1896"), ("Marr's", "Marr"), ("U.S.", "US")]
 )
-def test_what_punctuation_parts_or_joins_is_found_either_way(answer: str, gold: str) -> None:
+def test_punctuation_does_not_change_matches(answer: str, gold: str) -> None:
     assert says(f"It is {answer}.", [gold])
 
 
 @pytest.mark.parametrize("gold", ["the", "...", "a an"])
-def test_a_gold_without_words_is_in_no_answer(gold: str) -> None:
+def test_gold_answer_without_words_never_matches(gold: str) -> None:
     assert not says("the answer, an odd one ...", [gold])
 
 
@@ -185,7 +185,7 @@ def test_gold_in_closest_passage_scores_nothing() -> None:
 
 @settings(max_examples=80)
 @given(PREDICTIONS)
-def test_any_predictions_score_the_same_twice(predictions: list[Prediction]) -> None:
+def test_span_scores_equal_an_independent_recomputation(predictions: list[Prediction]) -> None:
     speakable_ones = [each for each in predictions if speakable(each)]
     if speakable_ones:
         assert figures(speakable_ones) == pytest.approx(recompute(speakable_ones), abs=1e-12)
@@ -193,12 +193,12 @@ def test_any_predictions_score_the_same_twice(predictions: list[Prediction]) -> 
 
 @settings(max_examples=80)
 @given(TEXT, st.lists(TEXT, max_size=3))
-def test_exact_match_and_f1_are_those_of_the_published_rules(said: str, golds: list[str]) -> None:
+def test_exact_match_and_f1_follow_the_published_rules(said: str, golds: list[str]) -> None:
     assert exact_match(said, golds) == exact(said, golds)
     assert word_f1(said, golds) == pytest.approx(f1(said, golds), abs=1e-12)
 
 
-def test_questions_of_another_kind_are_not_scored_as_stretches() -> None:
+def test_other_questions_have_no_span_score() -> None:
     unanswerable, span = scored({"said": "Edda Marr", "golds": []}), scored({"said": "", "golds": ["Marr"]})
     truth = Truth(interaction_id="q", answer_type=AnswerType.NAME)
     name = replace(span, record=span.record.model_copy(update={"truth": truth}))

@@ -52,7 +52,7 @@ async def ask(it: Bench, ms: float = MINUTE) -> Any:
     return await it.client.complete(PROMPT, Deadline.after_ms(ms))
 
 
-async def test_photo_and_schema_are_sent_and_the_reply_is_of_the_prompt_s_class() -> None:
+async def test_photo_and_schema_are_sent_and_the_reply_is_parsed() -> None:
     async with bench({"finding": says(GOOD)}) as it:
         completion = await ask(it)
         (request,) = it.server.requests
@@ -68,9 +68,7 @@ async def test_photo_and_schema_are_sent_and_the_reply_is_of_the_prompt_s_class(
 
 @pytest.mark.parametrize("style", list(TokenStyle))
 @pytest.mark.parametrize("special", [False, True])
-async def test_the_probabilities_of_a_field_are_those_of_its_own_tokens(
-    style: TokenStyle, special: bool
-) -> None:
+async def test_field_probabilities_come_from_its_own_tokens(style: TokenStyle, special: bool) -> None:
     reply = says(GOOD, probability=0.5, probabilities={"answer": 0.25, "reason": 0.125})
     async with bench({"finding": reply}, ServerTraits(token_style=style, ends_with_special=special)) as it:
         completion = await ask(it)
@@ -82,7 +80,7 @@ async def test_the_probabilities_of_a_field_are_those_of_its_own_tokens(
 
 
 @pytest.mark.parametrize("manner", [{}, {"terse": True}, {"refuses_in_stream": True}])
-async def test_after_one_refusal_in_any_form_the_schema_is_described_in_words(manner: Any) -> None:
+async def test_refused_schema_is_described_in_words(manner: Any) -> None:
     async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False, **manner)) as it:
         first = await ask(it)
         requests = len(it.server.requests)
@@ -185,7 +183,7 @@ async def test_wrong_key_or_model_is_an_unavailable_dependency(endpoint: dict[st
             await ask(it)
 
 
-async def test_the_key_is_sent_and_never_printed_and_an_only_model_needs_no_name() -> None:
+async def test_key_is_sent_but_not_printed_and_single_model_is_selected() -> None:
     traits = ServerTraits(key="right", model="the-only-one")
     async with bench({"finding": says(GOOD)}, traits, key="right", model="") as it:
         await it.client.ready(Deadline.after_ms(MINUTE))
@@ -201,7 +199,7 @@ def test_an_endpoint_that_cannot_be_called_is_refused_at_once(base_url: str, key
 
 
 @pytest.mark.parametrize("hold_at", [0, 5])
-async def test_time_that_runs_out_closes_the_connection(hold_at: int) -> None:
+async def test_timeout_closes_the_connection(hold_at: int) -> None:
     held = says(GOOD, hold=anyio.Event(), hold_at=hold_at)
     async with bench({"finding": [says(GOOD), held]}) as it:
         await ask(it)  # the connection is there, so that the short time is the reply's
@@ -212,7 +210,7 @@ async def test_time_that_runs_out_closes_the_connection(hold_at: int) -> None:
     assert it.calls[-1].outcome == "deadline_exceeded"
 
 
-async def test_no_time_means_no_request() -> None:
+async def test_expired_deadline_sends_no_request() -> None:
     async with bench({"finding": says(GOOD)}) as it:
         with pytest.raises(DeadlineExceeded):
             await ask(it, ms=0)

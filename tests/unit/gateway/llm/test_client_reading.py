@@ -39,7 +39,7 @@ def test_valid_json_is_read_and_each_field_located(
 
 
 @given(OBJECT, st.data())
-def test_a_cut_text_keeps_what_is_whole(value: dict[str, Any], data: st.DataObject) -> None:
+def test_truncated_json_keeps_complete_fields(value: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(value)
     cut = data.draw(st.integers(0, len(text) - 1))
     read_back = read_object(text[:cut])
@@ -141,12 +141,12 @@ OF_ONE_PHOTO = [
 
 
 @pytest.mark.parametrize(("complaint", "less"), NAMED.items())
-def test_a_complaint_says_what_to_leave_out(complaint: str, less: Abilities) -> None:
+def test_error_message_names_the_field_to_leave_out(complaint: str, less: Abilities) -> None:
     for confirmed in (True, False):
         assert without(EVERYTHING, complaint, confirmed=confirmed) == less
 
 
-def test_an_unnamed_complaint_is_about_the_schema_until_one_has_worked() -> None:
+def test_unspecific_error_blames_the_schema_until_it_works() -> None:
     assert without(EVERYTHING, "Bad Request", confirmed=False) == Abilities(schema=False)
     assert without(EVERYTHING, "Bad Request", confirmed=True) is None
     thinking = "unknown field chat_template_kwargs"
@@ -154,7 +154,7 @@ def test_an_unnamed_complaint_is_about_the_schema_until_one_has_worked() -> None
 
 
 @pytest.mark.parametrize("complaint", OF_ONE_PHOTO)
-def test_a_complaint_about_one_photo_leaves_nothing_out(complaint: str) -> None:
+def test_error_about_one_photo_removes_no_field(complaint: str) -> None:
     for confirmed in (True, False):
         assert without(EVERYTHING, complaint, confirmed=confirmed, with_photo=True) is None
     assert without(EVERYTHING, "images are not supported", confirmed=True) is None  # none was sent

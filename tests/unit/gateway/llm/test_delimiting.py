@@ -27,7 +27,7 @@ def test_pieces_are_numbered_in_order_and_headed_by_their_kind() -> None:
     assert lines[7:9] == ["<<<piece 3, what the user saw before: Door>>>", "Old"]
 
 
-def test_only_valid_numbers_of_pieces_with_text_resolve_to_evidence() -> None:
+def test_piece_numbers_resolve_only_if_valid() -> None:
     shown = evidence_blocks([page("  "), page("One."), page("Two.")], WIDE)
     assert shown.indices([2, 1, 2, 0, 3, -1]) == (2, 1)
     assert evidence_blocks([page("  ")], WIDE).text == evidence_blocks([], WIDE).text
@@ -52,7 +52,7 @@ def test_the_budget_holds_for_any_text(texts: list[str]) -> None:
 
 
 @given(st.text(alphabet="<>end|/[]INST \n", max_size=80))
-def test_no_text_can_close_its_fence(text: str) -> None:
+def test_piece_text_cannot_close_its_fence(text: str) -> None:
     block = fence(f"page {text}", f"x{text}")
     assert block.count(CLOSE) == 1
     assert block.endswith(CLOSE)
@@ -88,7 +88,7 @@ def test_the_source_is_the_sentence_with_most_of_the_answer(
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=900), max_size=4))
-def test_a_source_stands_in_its_evidence(answer: str, texts: list[str]) -> None:
+def test_source_sentence_is_part_of_its_evidence(answer: str, texts: list[str]) -> None:
     source = source_of(answer, [page(text) for text in texts], range(len(texts)))
     if source is not None:
         assert source.text

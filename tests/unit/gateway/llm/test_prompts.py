@@ -107,7 +107,7 @@ def test_example_replies_match_their_schema(case: Case, schema: type[schemas.Str
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_every_domain_has_advice_and_examples_of_its_own_that_follow_the_task(domain: Domain | None) -> None:
+def test_every_domain_has_its_own_advice_and_valid_examples(domain: Domain | None) -> None:
     text = domain_text(domain)
     assert text.advice
     assert text.cases
@@ -130,7 +130,7 @@ def test_slots_are_filled_once() -> None:
         text.fill(other="x")
 
 
-def test_the_conversation_is_bounded_and_keeps_the_latest_turns_and_the_entity() -> None:
+def test_conversation_is_bounded_to_entity_and_latest_turns() -> None:
     turns = tuple(Turn(f"question {n} " + "x" * 300, f"answer {n}", False) for n in range(50))
     text, _ = question_text(Query("And now?", PHOTO, False, turns), OPTIONS)
     assert len(text) < OPTIONS.history_chars + 300

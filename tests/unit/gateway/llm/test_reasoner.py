@@ -55,7 +55,7 @@ async def answered(reply: Any, *evidence: Any, **traits: Any) -> Any:
         return await it.reasoner.answer(ASK, draft(), context(*evidence), GenerationBudget(), deadline())
 
 
-async def test_one_call_gives_the_whole_draft() -> None:
+async def test_one_call_gives_the_complete_draft() -> None:
     async with bench({"understand": says(LOOK, probability=0.99, probabilities={"answer": 0.4})}) as it:
         made = await it.reasoner.draft(ASK, None, nothing_printed, deadline())
         (request,) = it.server.requests
@@ -78,7 +78,7 @@ async def test_a_draft_that_refuses_or_repeats_an_example_is_looked_up(text: str
     assert Tool.TEXT_SEARCH in made.tools
 
 
-async def test_an_answer_read_from_the_photo_quotes_what_is_printed() -> None:
+async def test_answer_read_from_the_photo_quotes_its_print() -> None:
     made = await drafted(says(READ), text=printed("FLAT WHITE 3.20", "FILTER 2.80"))
     assert made.self_contained
     assert made.tools == frozenset()
@@ -127,7 +127,7 @@ async def test_without_log_probabilities_confidence_is_not_measured() -> None:
     assert (made.token_probabilities, made.confidence) == (None, None)
 
 
-async def test_without_evidence_the_model_answers_from_the_photo_and_a_refusal_says_so() -> None:
+async def test_answer_without_evidence_comes_from_the_photo() -> None:
     assert (await answered(says("It is red."))).answer == "It is red."
     assert (await answered(says("I don't know."))).reason is Reason.NO_EVIDENCE
     made = await answered(says("I don't know."), TURIN)
@@ -226,14 +226,14 @@ async def test_judge_continues_the_answer_s_conversation() -> None:
         ("{}", FOLLOW_UP.question),
     ],
 )
-async def test_a_follow_up_is_rewritten_or_stays_as_it_is(text: str, question: str) -> None:
+async def test_follow_up_is_rewritten_or_unchanged(text: str, question: str) -> None:
     async with bench({"rewrite": says(text)}) as it:
         assert await it.reasoner.rewrite(replace(FOLLOW_UP, photo=None), deadline()) == question
         (request,) = it.server.requests
     assert "You: It is a Fiat 500." in request.text
 
 
-async def test_only_questions_with_a_photo_are_drafted() -> None:
+async def test_questions_without_a_photo_get_no_draft() -> None:
     async with bench({}) as it:
         for ask in (ASK, Query("Who founded Fiat?", None)):
             assert it.reasoner.drafts(ask) == it.stepwise.drafts(ask) == (ask.photo is not None)

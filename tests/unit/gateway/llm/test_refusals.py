@@ -57,7 +57,7 @@ def test_a_refusal_is_recognised_in_any_case(text: str | None) -> None:
 
 
 @pytest.mark.parametrize("text", ANSWERS)
-def test_an_answer_that_contains_such_words_stands(text: str) -> None:
+def test_answers_with_refusal_words_are_kept(text: str) -> None:
     assert not is_refusal(text)
 
 
@@ -120,7 +120,7 @@ CLEANED: dict[str, tuple[Callable[..., Any], dict[str | None, str | None]]] = {
 
 
 @pytest.mark.parametrize(("clean", "cases"), CLEANED.values(), ids=CLEANED)
-def test_words_of_a_model_are_cleaned(clean: Callable[..., Any], cases: dict[str | None, str | None]) -> None:
+def test_model_text_is_cleaned(clean: Callable[..., Any], cases: dict[str | None, str | None]) -> None:
     assert {written: clean(written) for written in cases} == cases
 
 

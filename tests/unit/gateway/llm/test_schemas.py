@@ -135,7 +135,7 @@ def completion_of(text: str, schema: type[Structured], reason: str = "stop") -> 
         ObjectChoice(reason="In front.", object_label=None),
     ],
 )
-def test_a_reply_in_lines_is_read_back(reply: Structured) -> None:
+def test_line_reply_is_parsed(reply: Structured) -> None:
     assert completion_of(in_lines(reply.model_dump(mode="json")), type(reply)).value == reply
 
 

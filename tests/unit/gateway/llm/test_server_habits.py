@@ -169,7 +169,7 @@ WHO = "Who wrote this book?"
 
 
 @pytest.mark.parametrize("server", SERVERS)
-async def test_each_prompt_is_asked_once_and_after_the_probe_no_request_is_refused(server: str) -> None:
+async def test_probed_server_refuses_no_request(server: str) -> None:
     async with asking(replies(UNKNOWN), SERVERS[server]) as (_, scripted, ask):
         before = len(scripted.requests)
         answer = await ask(WHO)
@@ -199,7 +199,7 @@ async def test_a_reply_in_lines_is_answered_with_its_source() -> None:
     assert [request.refused for request in server.requests[:2]] == [True, False]  # the probe's
 
 
-async def test_a_gateway_with_a_wrong_key_for_its_model_starts_and_says_so() -> None:
+async def test_wrong_model_key_is_reported_by_readiness() -> None:
     async with asking({}, ServerTraits(key="another"), probed=False) as (client, server, _):
         assert (await client.get("/info")).json()["model"] == {"name": server.model}
         ready = await client.get("/health/ready")
@@ -208,7 +208,7 @@ async def test_a_gateway_with_a_wrong_key_for_its_model_starts_and_says_so() -> 
     assert "vlm (dependency_unavailable: the model's server wants another key)" in ready.json()["detail"]
 
 
-async def test_a_text_only_model_is_reported_and_answers_from_print_entity_and_pages() -> None:
+async def test_text_only_model_is_reported_and_answers_without_photos() -> None:
     async with asking(replies(UNKNOWN), ServerTraits(photos=0)) as (client, server, ask):
         ready = await client.get("/health/ready")
         info = (await client.get("/info")).json()["model"]

@@ -25,7 +25,7 @@ def plan(*lines: str, thought: str = "<think>Look closer.</think>\n") -> str:
     return f"{thought}<tool>\n" + "\n".join(lines) + "\n</tool>"
 
 
-def test_a_plan_in_form_has_the_calls_in_the_model_s_own_order() -> None:
+def test_well_formed_plan_keeps_the_models_order() -> None:
     lines = ("2. flip", "1. Grounding: the panda", "", "3) caption: A panda climbs.", "12) FLIP: right")
     calls = (ToolCall(FLIP), ToolCall(GROUNDING, "the panda"), ToolCall(CAPTION, "A panda climbs."))
     assert plan_in_form(plan(*lines)) == (*calls, ToolCall(FLIP))
@@ -40,11 +40,11 @@ def test_a_plan_in_form_has_the_calls_in_the_model_s_own_order() -> None:
         *(f"1. caption: {'x' * (CONTENT_CHARS + 1)}", "grounding: 1. the panda"),
     ],
 )
-def test_plan_with_an_invalid_line_is_not_in_form(line: str) -> None:
+def test_plan_with_an_invalid_line_is_not_well_formed(line: str) -> None:
     assert plan_in_form(plan("1. flip", line)) is None
 
 
-def test_a_plan_has_at_most_eight_calls_and_when_read_leniently_each_once() -> None:
+def test_plan_is_limited_to_eight_distinct_calls() -> None:
     lines = [f"{n}. caption: panda {n}" for n in range(1, MOST_CALLS + 2)]
     assert plan_in_form(plan(*lines)) is None
     first = plan_in_form(plan(*lines[:MOST_CALLS])) or ()
@@ -68,11 +68,11 @@ def test_a_plan_has_at_most_eight_calls_and_when_read_leniently_each_once() -> N
         "<think>x</think><tool>1. flip</tool><tool>2. caption: a</tool>",
     ],
 )
-def test_plan_outside_its_tags_is_not_in_form(text: str) -> None:
+def test_plan_outside_its_tags_is_not_well_formed(text: str) -> None:
     assert plan_in_form(text) is None
 
 
-def test_knowledge_in_form_is_read_from_its_tags() -> None:
+def test_well_formed_knowledge_is_read_from_its_tags() -> None:
     text = "<think>Piece 2 counts.</think>\n<answer>\n 31 metres < 40 metres\n</answer>\n"
     assert knowledge_in_form(text) == "31 metres < 40 metres"
     assert plan_in_form(text) is None
@@ -158,7 +158,7 @@ def test_prose_and_unwanted_tools_are_not_calls(line: str) -> None:
         "<think><tool>1. flip</tool></think>",
     ],
 )
-def test_what_is_not_a_plan_gives_none(text: str) -> None:
+def test_text_without_a_plan_gives_none(text: str) -> None:
     assert read_plan(text) is None
 
 

@@ -89,7 +89,7 @@ def test_answer_has_no_markup_and_no_cut_number(text: str, reason: str, answer: 
     assert answer_of(text, cut_off=reason == "length") == answer
 
 
-def test_answer_quotes_only_evidence_of_the_prompt_and_special_tokens_do_not_count() -> None:
+def test_answer_quotes_only_evidence_of_the_prompt() -> None:
     tokens = (Token(token="Built of stone.", logprob=-0.1), Token(token="<|end|>", logprob=-2.3))
     reply = written("Built of stone.", tokens=tokens)
     pieces = (page("Built of stone."), page("Cats sleep all day."))

@@ -98,7 +98,7 @@ def sent(prompt: Prompt[str], abilities: Abilities) -> Any:
     return [each["content"] for each in messages]
 
 
-def test_without_photos_a_message_is_one_string_and_earlier_photos_are_left_out() -> None:
+def test_messages_without_photos_are_single_strings() -> None:
     blind = Abilities(sees_photos=False)
     assert sent(SEEN, replace(blind, system=False)) == ["You look.\nPhoto.\nWhat?"]
     assert [part["type"] for part in sent(SEEN, Abilities())[1]] == ["image_url", "text", "text"]

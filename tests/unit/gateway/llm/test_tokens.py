@@ -107,7 +107,7 @@ HOSTILE = {
     st.lists(st.text(LETTERS + " ", min_size=3, max_size=8), max_size=40),
     st.text(LETTERS + " ", max_size=60),
 )
-def test_no_vocabulary_with_these_pairs_writes_more(pairs: list[bytes], longer: list[str], text: str) -> None:
+def test_token_bound_holds_for_any_vocabulary(pairs: list[bytes], longer: list[str], text: str) -> None:
     """Whichever pair it merges first, and whatever longer tokens it has."""
     ranks = {token: rank for rank, token in enumerate([*pairs, *(word.encode() for word in longer)], 256)}
     words = [" " * bool(place) + word for place, word in enumerate(text.split(" "))]
@@ -115,7 +115,7 @@ def test_no_vocabulary_with_these_pairs_writes_more(pairs: list[bytes], longer: 
 
 
 @given(TEXTS, st.integers(0, 200))
-def test_a_text_cut_to_so_many_tokens_has_no_more_and_is_its_beginning(text: str, most: int) -> None:
+def test_truncated_text_is_a_prefix_within_its_token_limit(text: str, most: int) -> None:
     cut = within_tokens(text, most)
     assert tokens_at_most(cut) <= most
     assert text.startswith(cut)
@@ -130,7 +130,7 @@ def test_plain_english_gets_more_than_a_character_a_token() -> None:
 
 @REAL
 @pytest.mark.parametrize("name", NAMES)
-def test_hostile_text_never_costs_more_in_the_real_vocabularies(name: str) -> None:
+def test_token_bound_holds_in_real_vocabularies(name: str) -> None:
     assert [pair for pair in PAIRS if pair not in real(name).ranks] == []
     for kind, hostile in HOSTILE.items():
         text = hostile.encode("utf-8", "replace").decode()

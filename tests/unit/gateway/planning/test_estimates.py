@@ -100,7 +100,7 @@ def test_new_calls_or_silence_replace_the_past() -> None:
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 1e7])
-def test_it_goes_on_after_any_pause(pause_s: float) -> None:
+def test_estimates_recover_after_any_pause(pause_s: float) -> None:
     clock = ManualClock()
     live = estimates(clock)
     observe_ratios(live, [3.0] * 10)
@@ -112,7 +112,7 @@ def test_it_goes_on_after_any_pause(pause_s: float) -> None:
 
 
 @given(st.lists(st.floats(), max_size=30))
-def test_no_duration_breaks_an_estimate(durations: list[float]) -> None:
+def test_estimates_stay_finite_for_any_duration(durations: list[float]) -> None:
     live, untouched = estimates(), estimates()
     for ms in (math.nan, math.inf, -math.inf, -1.0):
         live.observe(STAGE, ONE, ms, 1)
@@ -122,7 +122,7 @@ def test_no_duration_breaks_an_estimate(durations: list[float]) -> None:
     assert 0 < live.p50_ms(STAGE) <= live.p90_ms(STAGE) < math.inf
 
 
-def test_no_call_takes_longer_than_the_longest_reply() -> None:
+def test_estimate_is_bounded_by_the_longest_reply() -> None:
     live = estimates()
     unbounded, short = Work(), Work(max_output_tokens=32)
     assert live.p50_ms(Stage.ANSWER, short) == live.p50_ms(Stage.ANSWER, unbounded)
@@ -154,7 +154,7 @@ def test_a_packaged_table_lists_every_service_and_plans_every_stage(name: str) -
         latencies.service("painter")
 
 
-def test_a_call_takes_the_longer_the_more_it_is_asked_to_do() -> None:
+def test_estimate_grows_with_the_work() -> None:
     lite, l40s = load_latencies("lite"), load_latencies("l40s", VlmSpeed())
     assert lite.expected_ms(Stage.CROP_SEARCH, Work(4)) > lite.expected_ms(Stage.CROP_SEARCH, Work(1))
     short, usual, long = Work(max_output_tokens=10), Work(), Work(extra_prompt_tokens=2_000)
@@ -165,7 +165,7 @@ def test_a_call_takes_the_longer_the_more_it_is_asked_to_do() -> None:
     assert without_model.expected_ms(Stage.ANSWER) == without_model.stages[Stage.ANSWER].fixed_ms
 
 
-def test_a_server_with_prefix_caching_reads_the_photo_once() -> None:
+def test_prefix_caching_counts_the_photo_once() -> None:
     speed = VlmSpeed(vision_ms=100.0, prefix_caching=True)
     l40s, plain = load_latencies("l40s", speed), load_latencies("l40s", VlmSpeed(vision_ms=100.0))
     assert plain.expected_ms(Stage.JUDGE) - l40s.expected_ms(Stage.JUDGE) == pytest.approx(100.0)

@@ -59,7 +59,7 @@ def test_invalid_plan_is_refused_in_one_sentence(text: str, sentence: str) -> No
     assert "\n" not in message
 
 
-def test_services_of_one_card_share_a_slot_and_those_without_a_card_need_none() -> None:
+def test_services_of_one_gpu_share_a_slot() -> None:
     plan = PlacementPlan.parse(PLAN.to_json())
     assert plan == PLAN
     cards = Cards(plan)
@@ -74,7 +74,7 @@ def test_services_of_one_card_share_a_slot_and_those_without_a_card_need_none() 
     assert not Cards(replace(PLAN, services={"ocr": ServiceShare(None)})).gates
 
 
-def test_services_that_keep_to_the_plan_are_left_out() -> None:
+def test_services_that_match_the_plan_are_not_listed() -> None:
     infos = {
         "reranker": info("reranker", peak=4_900),
         "cropper": info("cropper", "cuda", peak=10),
@@ -142,7 +142,7 @@ def test_a_wrong_budget_is_refused_at_start_in_one_sentence(
     assert "\n" not in sentence
 
 
-def test_the_written_environment_is_what_the_gateway_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gateway_reads_the_written_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOREGLASS_GATEWAY_PLACEMENT", planned(cropper=ServiceShare(1, 10)).to_json())
     monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_SPEED", '{"decode_ms_per_token": 27.8}')
     settings = from_environment(GatewaySettings)
@@ -163,7 +163,7 @@ class ScriptedClients:
         return self.infos[name]
 
 
-async def test_planned_and_peak_memory_are_measured_where_a_service_runs() -> None:
+async def test_planned_and_peak_memory_are_measured() -> None:
     plan = planned(reranker=ServiceShare(0, 4_000), cropper=ServiceShare(1, 500))
     clients, registry = ScriptedClients(reranker=info("reranker", "cuda:0", 3_000)), CollectorRegistry()
     watch = PlacementWatch(plan, cast(Services, clients), registry)
@@ -186,7 +186,7 @@ async def test_planned_and_peak_memory_are_measured_where_a_service_runs() -> No
 PASSWORD = "quokka"
 
 
-async def test_a_starting_gateway_logs_its_parts_once_without_passwords(services: FakeServices) -> None:
+async def test_start_log_lists_the_parts_without_passwords(services: FakeServices) -> None:
     prf = {"url": "http://prf:8000", "model": "prf", "stages": ["tool_plan"], "key": PASSWORD}
     model: dict[str, Any] = {"reasoning": Reasoning.VLM, "vlm_model": "qwen", "vlm_key": PASSWORD}
     model |= {"vlm_url": "http://vlm:8000/v1", "stage_models": {"prf": prf}}
@@ -204,6 +204,6 @@ async def test_a_starting_gateway_logs_its_parts_once_without_passwords(services
 
 @pytest.mark.parametrize("setting", ["vlm_url", "ocr_url"])
 @pytest.mark.parametrize("address", [f"http://me:{PASSWORD}@here", f"http://here/v1?key={PASSWORD}"])
-def test_an_address_that_holds_a_password_is_refused(setting: str, address: str) -> None:
+def test_address_with_a_password_is_refused(setting: str, address: str) -> None:
     with pytest.raises(ValidationError, match="must be an address alone"):
         GatewaySettings(**{setting: address})

@@ -86,7 +86,7 @@ def test_the_plan_cuts_no_more_than_is_needed_and_in_order(
 
 @settings(max_examples=40)
 @given(STAGE_GRAPH, TIMES, TIMES, DONE)
-def test_more_time_never_gives_a_smaller_plan_and_a_finished_stage_shortens_it(
+def test_more_time_or_finished_stages_never_shrink_the_plan(
     graph: StageGraph, ms: float, more_ms: float, done: set[Stage]
 ) -> None:
     chooser = planner()
@@ -135,13 +135,13 @@ def test_time_for_one_call_of_the_model_goes_to_the_answer() -> None:
 
 
 @pytest.mark.parametrize("graph", STAGE_GRAPHS.values(), ids=STAGE_GRAPHS)
-def test_the_pocket_profile_cuts_nothing_at_ten_seconds_with_room_to_spare(graph: StageGraph) -> None:
+def test_lite_profile_needs_no_cuts_at_ten_seconds(graph: StageGraph) -> None:
     choice = Planner(FULL, Estimates(LITE)).choose(10_000, (), 1, False, graph)
     assert choice.cuts == ()
     assert choice.expected_ms < 4_000
 
 
-def test_cuts_are_taken_back_when_there_is_time_again() -> None:
+def test_cuts_are_undone_when_time_remains() -> None:
     chooser = planner()
     early = at_admission(chooser, 2_300)
     assert "fewer_queries" in names(early.cuts)
@@ -150,7 +150,7 @@ def test_cuts_are_taken_back_when_there_is_time_again() -> None:
     assert later.plan == FULL
 
 
-def test_under_load_that_slows_the_node_more_is_cut() -> None:
+def test_loaded_node_cuts_more() -> None:
     chooser = planner()
     for _ in range(50):
         chooser.estimates.observe(Stage.ANSWER, Work(), 3_500.0, 8)
@@ -160,7 +160,7 @@ def test_under_load_that_slows_the_node_more_is_cut() -> None:
     assert "lite_draft" in loaded
 
 
-def test_a_busy_node_does_not_speculate_and_gives_up_nothing_else() -> None:
+def test_busy_node_only_skips_speculation() -> None:
     chooser = planner()
     choice = at_admission(chooser, 10_000, busy=True)
     assert not choice.plan.speculate
@@ -169,7 +169,7 @@ def test_a_busy_node_does_not_speculate_and_gives_up_nothing_else() -> None:
     assert at_admission(chooser, 10_000).expected_ms < choice.expected_ms  # speculation costs no time itself
 
 
-def test_a_search_that_ran_ahead_does_not_hide_the_draft() -> None:
+def test_prefetched_search_does_not_hide_the_draft_time() -> None:
     ahead = list(LOREGLASS.ahead(FULL, {Stage.IMAGE_SEARCH}))
     assert Stage.DRAFT in ahead[0]
     done = {Stage.DRAFT, Stage.QUERY_REWRITE, Stage.OCR, Stage.DOMAIN_ROUTER}
@@ -195,7 +195,7 @@ def test_stages_that_are_off_cost_nothing(plan: Plan, graph: StageGraph, off: se
     assert everything - {stage for step in graph.ahead(plan) for stage in step} == off
 
 
-def test_only_cuts_of_later_stages_are_effective() -> None:
+def test_cuts_of_finished_stages_are_not_effective() -> None:
     choice = planner().choose(300, {Stage.DRAFT, Stage.TEXT_SEARCH, Stage.RERANKER}, 1, False, LOREGLASS)
     assert choice.cuts
     assert {"fewer_crops", "fewer_queries", "one_query", "lite_draft"}.isdisjoint(names(choice.effective))
@@ -205,13 +205,13 @@ def test_only_cuts_of_later_stages_are_effective() -> None:
     assert {"lite_answer", "lite_draft", "shorter_answer"}.isdisjoint(names(without_model.effective))
 
 
-def test_the_reranker_is_asked_for_no_more_than_both_its_models_read() -> None:
+def test_reranker_gets_at_most_its_models_depth() -> None:
     assert rerank_items(60, 60) == rerank_items(60, 200) == 60
     assert 1 <= rerank_items(60, 0) < rerank_items(60, 30) < 60
     assert rerank_items(0, 0) == 1
 
 
-def test_a_stage_is_begun_as_long_as_half_of_such_calls_end_in_time() -> None:
+def test_stage_starts_if_its_median_time_fits() -> None:
     chooser = planner()
     median = chooser.estimates.p50_ms(Stage.ANSWER)
     assert chooser.fits(Stage.ANSWER, Work(), median, 1)

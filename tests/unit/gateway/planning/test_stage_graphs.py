@@ -23,7 +23,7 @@ def test_every_stage_has_a_budget_and_the_session_is_last() -> None:
     assert all(graph.steps[-1] == (Stage.SESSION,) for graph in STAGE_GRAPHS.values())
 
 
-def test_the_ladder_takes_the_same_share_of_every_budget_and_a_larger_plan_adds_nothing() -> None:
+def test_cuts_scale_every_budget_and_larger_plans_add_nothing() -> None:
     plan = FULL
     for cut in LADDER:
         plan = cut.apply(plan)
@@ -65,22 +65,22 @@ def plan_again(remaining_ms: float, in_flight: int = 1, busy: bool = False) -> L
     return plan
 
 
-def test_a_node_that_became_busier_is_planned_for_anew() -> None:
+def test_increased_load_replans() -> None:
     plan = plan_again(4_900, in_flight=4)
     assert plan.plan != FULL
     assert [trace.load for trace in plan.traces] == [1, 4]
 
 
-def test_a_plan_that_fitted_into_less_stays_without_another_look() -> None:
+def test_plan_with_enough_time_is_kept() -> None:
     plan = plan_again(4_900)
     assert (plan.plan, len(plan.traces)) == (FULL, 1)
 
 
-def test_less_time_than_the_whole_plan_takes_is_noticed() -> None:
+def test_too_little_time_replans() -> None:
     plan = plan_again(300)
     assert plan.plan != FULL
     assert plan.traces[-1].cuts
 
 
-def test_a_node_that_became_busy_no_longer_speculates() -> None:
+def test_newly_busy_node_stops_speculating() -> None:
     assert plan_again(4_900, busy=True).plan.speculate is False

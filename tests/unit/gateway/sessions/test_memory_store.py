@@ -66,7 +66,7 @@ async def names(memory: Memory, of: MemoryInput = MINE, tenant: str = "acme") ->
     return [each.name for each in await memory.all(of.id, tenant)]
 
 
-async def test_each_thing_is_kept_for_its_own_time(place: Place) -> None:
+async def test_each_entry_has_its_own_lifetime(place: Place) -> None:
     memory = place.memory()
     await see(memory, "Tower")
     place.clock.now += DAY_S - 1
@@ -92,7 +92,7 @@ async def test_a_full_memory_deletes_its_oldest_entries(
         await memory.one(MINE.id, "acme", first.id)
 
 
-async def test_a_thumbnail_takes_its_turn_at_the_photo_decoders(place: Place) -> None:
+async def test_thumbnails_wait_for_the_photo_decoders(place: Place) -> None:
     decoders = Admission(1, 1)
     memory = place.memory(decoders=decoders)
     other = decoders.admit("globex", Priority.INTERACTIVE, Deadline.after_ms(60_000))

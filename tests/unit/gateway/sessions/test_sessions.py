@@ -53,7 +53,7 @@ async def assert_unknown(sessions: Sessions, session_id: str, tenant: str = PUBL
         await sessions.delete(session_id, tenant)
 
 
-async def test_turns_and_the_newest_photo_come_back_as_they_were(sessions: Sessions) -> None:
+async def test_turns_and_the_newest_photo_are_restored(sessions: Sessions) -> None:
     turns = (turn("Wer baute den Turm?\x00", "Ich weiß es nicht. 🗼"), Turn("And now?", "", abstained=True))
     session_id = await begin(sessions, turns[0])
     assert await sessions.get(session_id) == Session(session_id, None, turns[:1])
@@ -151,7 +151,7 @@ async def test_a_trace_is_found_by_another_gateway_and_by_its_tenant_only(redis_
     assert 0 < await redis_client.pttl(keys[0]) <= TRACE_TTL_S * 1000
 
 
-async def test_only_trace_ids_are_looked_for_in_the_shared_store() -> None:
+async def test_shared_store_is_searched_by_trace_ids_only() -> None:
     shared = MemoryStore()
     await shared.put("acme:of:0", trace().model_dump_json().encode(), 60, "acme")
     with pytest.raises(TraceNotFound):

@@ -52,13 +52,13 @@ def test_every_recorders_file_becomes_the_same_sound(name: str) -> None:
     assert not sound.silent
 
 
-def test_what_is_right_already_passes_without_a_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_valid_wav_needs_no_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a decoder was started"))
     wav = tone(1.0)
     assert clean_audio(wav, LIMITS).wav == wav
 
 
-def test_metadata_of_a_right_wav_does_not_go_on() -> None:
+def test_metadata_of_a_valid_wav_is_removed() -> None:
     wav = tone(0.2)
     tagged = (
         wav[:4] + struct.pack("<I", len(wav) + 8) + wav[8:] + b"LIST" + struct.pack("<I", 8) + b"somebody"
@@ -70,7 +70,7 @@ def test_metadata_of_a_right_wav_does_not_go_on() -> None:
     ("wav", "silent"),
     [(tone(1.0, peak=0), True), (tone(1.0, peak=60), True), (tone(1.0, peak=400), False), (tone(0.05), True)],
 )
-def test_silence_and_clicks_hold_no_word(wav: bytes, silent: bool) -> None:
+def test_silence_and_clicks_contain_no_speech(wav: bytes, silent: bool) -> None:
     assert clean_audio(wav, LIMITS).silent is silent
 
 
@@ -94,7 +94,7 @@ PLAYLISTS = {
 
 
 @pytest.mark.parametrize("data", PLAYLISTS.values(), ids=PLAYLISTS)
-def test_what_names_other_files_or_is_no_sound_is_not_even_decoded(
+def test_playlists_and_other_files_are_refused_undecoded(
     data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a decoder was started"))
@@ -103,7 +103,7 @@ def test_what_names_other_files_or_is_no_sound_is_not_even_decoded(
 
 
 @pytest.mark.parametrize("demuxer", ["hls", "concat"])
-def test_even_a_playlists_own_demuxer_opens_no_other_file(demuxer: str, tmp_path: Path) -> None:
+def test_playlist_demuxer_opens_no_other_file(demuxer: str, tmp_path: Path) -> None:
     other = tmp_path / "other.wav"
     other.write_bytes(tone(1.0))
     lists = {
@@ -123,12 +123,12 @@ def test_even_a_playlists_own_demuxer_opens_no_other_file(demuxer: str, tmp_path
     ],
     ids=["too large", "a film without sound", "empty"],
 )
-def test_what_is_no_recording_is_refused(data: bytes, error: type[Exception], message: str) -> None:
+def test_invalid_recording_is_refused(data: bytes, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         clean_audio(data, LIMITS)
 
 
-def test_a_table_that_asks_for_gigabytes_ends_the_decoder_and_not_the_gateway() -> None:
+def test_huge_table_ends_only_the_decoder() -> None:
     data = bytearray(recorded(tone(1.0), "m4a"))
     sizes, chunks = data.find(b"stsz"), data.find(b"stsc")
     data[sizes + 8 : sizes + 16] = struct.pack(">II", 1, 200_000_000)
@@ -139,14 +139,14 @@ def test_a_table_that_asks_for_gigabytes_ends_the_decoder_and_not_the_gateway() 
     assert time.monotonic() - began < audio.PROGRAM.most_s + 5
 
 
-def test_a_wav_that_lies_about_its_length_is_read_as_far_as_it_goes() -> None:
+def test_wav_with_a_wrong_length_is_read_to_its_end() -> None:
     wav = bytearray(tone(1.0))
     wav[40:44] = struct.pack("<I", 0xFFFFFFF0)
     assert clean_audio(bytes(wav), LIMITS).seconds == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("rate", [1, 2_000_000_000])
-def test_a_rate_that_no_microphone_has_is_refused(rate: int) -> None:
+def test_implausible_sample_rate_is_refused(rate: int) -> None:
     wav = bytearray(tone(1.0))
     wav[24:28] = struct.pack("<I", rate)
     with pytest.raises((UnsupportedAudio, CorruptAudio)):
@@ -155,7 +155,7 @@ def test_a_rate_that_no_microphone_has_is_refused(rate: int) -> None:
 
 @given(data=st.data())
 @hypothesis_settings(max_examples=12)
-def test_damage_ends_in_a_sound_or_in_one_of_our_refusals(data: st.DataObject) -> None:
+def test_damaged_audio_is_decoded_or_refused(data: st.DataObject) -> None:
     whole = bytearray(FILES[data.draw(st.sampled_from(sorted(FILES)))])
     for _ in range(data.draw(st.integers(0, 8))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
@@ -167,7 +167,7 @@ def test_damage_ends_in_a_sound_or_in_one_of_our_refusals(data: st.DataObject) -
 
 @given(junk=st.binary(max_size=200))
 @hypothesis_settings(max_examples=60)
-def test_a_wav_header_with_anything_behind_it_ends_well(junk: bytes) -> None:
+def test_wav_header_with_random_data_is_handled(junk: bytes) -> None:
     with suppress(UnsupportedAudio, CorruptAudio):
         samples = audio._plain_samples(tone(0.0)[:40] + junk, LIMITS)
         assert samples is None or samples in junk

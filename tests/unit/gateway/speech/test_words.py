@@ -28,12 +28,12 @@ HEARD = {
 
 
 @pytest.mark.parametrize(("text", "words"), HEARD.items(), ids=map(ascii, HEARD))
-def test_only_whole_lines_are_no_speech(text: str, words: str) -> None:
+def test_non_speech_marks_are_removed_only_as_full_lines(text: str, words: str) -> None:
     assert words_of(text) == words
 
 
 @pytest.mark.parametrize("mark", ["[", "(", "*", "[a", "*a* ", "(a)(", "[\n", "\n"])
-def test_no_reply_keeps_the_gateway_busy(mark: str) -> None:
+def test_transcripts_are_parsed_in_bounded_time(mark: str) -> None:
     began = time.thread_time()
     words_of(mark * (250_000 // len(mark)))
     assert time.thread_time() - began < 0.15
@@ -53,11 +53,11 @@ SAID = {
 
 
 @pytest.mark.parametrize(("text", "sentences"), SAID.items())
-def test_sentences_are_said_without_marks(text: str, sentences: str) -> None:
+def test_sentences_are_spoken_without_markup(text: str, sentences: str) -> None:
     assert speakable(text, 1_000) == sentences
 
 
-def test_a_long_text_ends_behind_a_sentence_or_a_word() -> None:
+def test_long_text_is_cut_after_a_sentence_or_word() -> None:
     assert speakable("word " * 20, 22) == "word word word word"
     assert speakable("One is here. Two is there. Three.", 30) == "One is here. Two is there."
 
@@ -66,7 +66,7 @@ MARKS = ["[", "*", "(", "a\n", "`", "**a ", "\n", "\n ", "#", "- ", "\n-"]
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_what_is_all_marks_takes_no_time(mark: str) -> None:
+def test_markup_only_text_is_handled_in_bounded_time(mark: str) -> None:
     text, most = mark * (20_000 // len(mark)), 5_000
     for each in (text, f"{text[:19_000]}x"):
         began = time.thread_time()
@@ -81,7 +81,7 @@ def part(address: str) -> str:
     return address.removeprefix(f"{PATH}/")
 
 
-async def test_an_address_is_good_until_its_time_is_over() -> None:
+async def test_speech_url_is_valid_until_it_expires() -> None:
     now = [1_000.0]
     addresses = SignedSpeechUrls(b"secret", MemoryStore(), 60.0, lambda: now[0])
     address = part(await addresses.give(SAYING))
@@ -92,7 +92,7 @@ async def test_an_address_is_good_until_its_time_is_over() -> None:
         await addresses.find(address)
 
 
-async def test_gateways_with_the_same_secret_take_each_others_addresses_and_no_others() -> None:
+async def test_gateways_accept_speech_urls_of_their_own_secret_only() -> None:
     store = MemoryStore()
     one, two, other = (SignedSpeechUrls(secret, store, 60.0) for secret in (b"s", b"s", b"t"))
     address = part(await one.give(SAYING))
@@ -106,16 +106,14 @@ async def test_gateways_with_the_same_secret_take_each_others_addresses_and_no_o
 
 
 @pytest.mark.parametrize("shared", [False, True])
-async def test_gateways_that_share_redis_agree_without_a_set_secret_and_others_do_not(
-    redis_url: str, shared: bool
-) -> None:
+async def test_gateways_with_shared_redis_share_a_secret(redis_url: str, shared: bool) -> None:
     settings: dict[str, Any] = {"tts_url": "http://127.0.0.1:1"}
     settings |= {"sessions": "redis", "redis_url": redis_url} if shared else {}
     async with wired_gateway(**settings) as one, wired_gateway(**settings) as two:
         assert (one.signing_secret == two.signing_secret) is shared
 
 
-async def test_gateways_start_with_a_secret_of_their_own_while_redis_is_away() -> None:
+async def test_gateways_use_their_own_secret_while_redis_is_down() -> None:
     settings = {"sessions": "redis", "redis_url": closed_port().replace("http", "redis")}
     with capture_logs() as lines:
         async with wired_gateway(**settings) as one, wired_gateway(**settings) as two:
@@ -127,7 +125,7 @@ MIB = 2**20
 
 
 @pytest.mark.parametrize(("mebibytes", "is_cached"), [(1, True), (5, False)])
-async def test_only_a_sound_of_bounded_size_is_cached(mebibytes: int, is_cached: bool) -> None:
+async def test_large_sounds_are_not_cached(mebibytes: int, is_cached: bool) -> None:
     async def say(sink: AudioSink) -> None:
         for _ in range(mebibytes):
             await sink("audio/mpeg", bytes(MIB))

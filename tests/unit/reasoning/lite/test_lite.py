@@ -168,14 +168,12 @@ WREN = Turn("Who designed St Paul's Cathedral?", "Christopher Wren designed St P
         (ask("who lived in the house in front of us in Rome?"), About.VIEW, ("Rome",)),
     ],
 )
-def test_a_question_is_about_the_view_a_name_or_the_last_turns(
-    query: Query, about: About, names: tuple[str, ...]
-) -> None:
+def test_question_refers_to_photo_name_or_history(query: Query, about: About, names: tuple[str, ...]) -> None:
     question = parse_question(query)
     assert (question.about, question.names) == (about, names)
 
 
-def test_a_question_that_says_next_to_nothing_goes_on_from_the_one_before() -> None:
+def test_elliptical_question_is_joined_with_the_previous_one() -> None:
     assert parse_question(ask("And when?", WREN, photo=False)).text == f"{WREN.question} And when?"
 
 
@@ -210,7 +208,7 @@ async def test_a_comparison_is_refused(question: str, compares: bool) -> None:
         (ask("How tall is it?", photo=False), False),
     ],
 )
-def test_only_who_points_without_a_photo_is_asked_for_one(query: Query, needed: bool) -> None:
+def test_deictic_question_without_a_photo_needs_one(query: Query, needed: bool) -> None:
     assert needs_photo(query) is needed
 
 
@@ -222,19 +220,19 @@ def test_only_who_points_without_a_photo_is_asked_for_one(query: Query, needed: 
         (ask("How tall is Monte Rosa?", photo=False), None, ("How tall is Monte Rosa?",)),
     ],
 )
-def test_what_is_searched_has_the_thing_s_name(
+def test_search_queries_contain_the_entity_name(
     query: Query, printed: str | None, searches: tuple[str, ...]
 ) -> None:
     assert search_queries(parse_question(query), printed) == searches
 
 
-async def test_the_thing_in_view_is_meant_unless_another_one_is_named() -> None:
+async def test_entity_in_the_photo_is_selected_unless_another_is_named() -> None:
     assert await selected(ask("Who designed this?"), CHURCH) == CHURCH
     assert await selected(ask("How tall is Monte Rosa?"), CHURCH) == Entity("Monte Rosa", 1.0)
     assert await selected(ask("Who designed the Basilica of Saint Odile?"), CHURCH) == CHURCH
 
 
-async def test_a_candidate_that_large_print_contradicts_is_not_meant() -> None:
+async def test_candidate_contradicted_by_large_print_is_rejected() -> None:
     doubtful = thing("The Iron Garden", 0.6)
     result = await selected(ask("Who wrote this?"), doubtful, printed=sign("THE GLASS HARBOUR"))
     assert result is not None
@@ -251,7 +249,7 @@ async def test_a_candidate_that_large_print_contradicts_is_not_meant() -> None:
         "Do you know which place this is?",
     ],
 )
-async def test_the_name_is_said_without_reading(question: str) -> None:
+async def test_entity_name_is_answered_without_the_reader(question: str) -> None:
     church, reader = thing(BASILICA, 0.97, kind="church"), WordReader()
     reply = await answered(ask(question), entity=church, reader=reader)
     assert (reply.answer, reply.confidence) == (f"{BASILICA}.", 0.97)
@@ -268,26 +266,26 @@ async def test_the_name_is_said_without_reading(question: str) -> None:
         "Which animal is on this flag?",
     ],
 )
-async def test_a_question_about_more_than_the_name_is_read(question: str) -> None:
+async def test_question_about_more_than_the_name_uses_the_reader(question: str) -> None:
     reader = WordReader()
     await answered(ask(question), page(f"{BASILICA} is red."), entity=thing(BASILICA, 0.97), reader=reader)
     assert reader.requests
 
 
-async def test_small_print_does_not_name_what_is_in_view() -> None:
+async def test_small_print_does_not_name_the_entity() -> None:
     watermark = PhotoText((TextLine("Photos of every place", 0.98, (0.8, 0.96, 0.99, 0.99)),))
     question = ask("What is this place called?")
     assert (await drafted(question, watermark)).answer is None
     assert (await answered(question, printed=watermark)).answer is None
 
 
-async def test_print_is_read_out_without_reading_it() -> None:
+async def test_printed_text_is_returned_without_the_reader() -> None:
     reply = await answered(ask("What does this sign say?"), printed=sign("NO BATHING", "June to August"))
     assert reply.answer == "NO BATHING June to August"
     assert [quote.text for quote in reply.quotes] == ["NO BATHING", "June to August"]
 
 
-async def test_records_and_pages_are_read_with_the_thing_s_name() -> None:
+async def test_records_and_pages_are_read_with_the_entity_name() -> None:
     reader = WordReader()
     history = page("The Glass Harbour was sold at fairs.", "The Glass Harbour")
     reply = await answered(ask("How many pages does it have?"), history, entity=NOVEL, reader=reader)
@@ -295,7 +293,7 @@ async def test_records_and_pages_are_read_with_the_thing_s_name() -> None:
     assert {request.subject for request in reader.requests} == {NOVEL.name}
 
 
-async def test_pages_answer_for_a_thing_in_view_only_if_it_is_known_or_their_title_is_printed_on_it() -> None:
+async def test_pages_need_a_known_entity_or_a_printed_title() -> None:
     menu = page("The chef of the restaurant is Walter Brandt.", "The Olive Barge")
     question = ask("who is the chef of this restaurant?")
     assert (await answered(question, menu)).answer is None
@@ -304,18 +302,18 @@ async def test_pages_answer_for_a_thing_in_view_only_if_it_is_known_or_their_tit
     assert (await answered(ask("who is the chef of the Olive Barge?"), menu)).answer
 
 
-async def test_a_page_about_another_thing_than_the_one_named_is_not_read() -> None:
+async def test_pages_about_other_entities_are_not_read() -> None:
     reader, other = WordReader(), page("Mont Blanc is 4,806 m tall.", "Mont Blanc")
     assert (await answered(ask("How tall is Kilimanjaro Peak?"), other, reader=reader)).answer is None
     assert not reader.requests
 
 
-async def test_records_of_other_things_are_not_read() -> None:
+async def test_records_of_other_entities_are_not_read() -> None:
     reply = await answered(ask("Who is the architect of the Olive Barge?"), entity=CHURCH)
     assert reply.answer is None
 
 
-async def test_a_follow_up_is_read_about_what_was_spoken_of() -> None:
+async def test_follow_up_is_read_about_the_previous_entity() -> None:
     reader = WordReader()
     cathedral = page("St Paul's Cathedral was built in 1710.", "St Paul's Cathedral")
     question = ask("When was it built?", WREN, photo=False)
@@ -323,7 +321,7 @@ async def test_a_follow_up_is_read_about_what_was_spoken_of() -> None:
     assert reader.requests[0].subject == "St Paul's Cathedral"
 
 
-async def test_what_cannot_be_read_says_why() -> None:
+async def test_unanswerable_question_has_its_reason() -> None:
     foreign = await answered(ask("Wer hat dieses Buch geschrieben?"), entity=NOVEL)
     unseen = await answered(ask("Who wrote this?", photo=False))
     nothing = await answered(ask("Who wrote this?"), entity=NOVEL, reader=WordReader(Overloaded()))
@@ -333,7 +331,7 @@ async def test_what_cannot_be_read_says_why() -> None:
         assert (reply.answer, reply.reason) == (None, reason)
 
 
-async def test_a_draft_answers_from_print_and_says_what_to_look_up() -> None:
+async def test_draft_answers_from_print_and_suggests_queries() -> None:
     draft = await drafted(ask("How much is the soup?"), sign("The Olive Barge", "Soup 4.50"))
     assert "Soup 4.50" in (draft.answer or "")
     assert draft.self_contained
