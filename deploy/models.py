@@ -1,7 +1,6 @@
 """`loreglass models`: fetch larger models for the services from Hugging Face's hub."""
 
 import importlib.util
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from chassis.startup import CannotStart
-from deploy.settings import VAR
+from deploy.settings import VAR, loreglass_variables
 from deploy.weights.__main__ import SERVICES, CannotFetch, HubSettings, Weights, fetch, present
 
 FOLDER = VAR / "models"
@@ -71,7 +70,7 @@ def engine_settings(folder: Path) -> dict[str, dict[str, str]]:
             for key, value in model.settings.items()
         }
         for name, model in here.items()
-        if f"LOREGLASS_{name.upper()}_ENGINE" not in os.environ
+        if f"LOREGLASS_{name.upper()}_ENGINE" not in loreglass_variables()
     }
 
 

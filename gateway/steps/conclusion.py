@@ -53,7 +53,7 @@ _SHARED_WORDS = 2
 CLOSEST_CHARS = 300
 """Characters, at most, of the sentences that come closest."""
 _PASSAGE_CHARS = 1_500
-_LEAST_RELEVANT = 0.05
+_LEAST_RELEVANT = 0.02
 """Probability that a passage answers below which it is not shown as the closest one."""
 
 _SEARCHES = (Stage.TEXT_SEARCH, Stage.IMAGE_SEARCH, Stage.CROP_SEARCH)

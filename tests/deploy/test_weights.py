@@ -211,6 +211,7 @@ def test_an_unknown_model_is_named_with_the_known_ones() -> None:
 
 
 def test_missing_network_is_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
     code, output = run("get", "--folder", str(tmp_path))
     assert code == 1

@@ -170,7 +170,8 @@ def _pointing_at(model: QuestionAnsweringModel, first: str, last: str, height: f
 
 
 FIVE, TITLED = Passage("ada red tower dog book"), Passage("A book about a dog.", title="Built by Ada")
-RUNNING_ON = Passage("It was a book. The red tower\nwas built by Ada. It was a dog.")
+RUNNING_ON = "It was a book. The red tower\nwas built by Ada. It was a dog."
+PRINT = Passage(RUNNING_ON, kind=PassageKind.PHOTO)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,8 @@ RUNNING_ON = Passage("It was a book. The red tower\nwas built by Ada. It was a d
         ("ada", "ada", TITLED, 5, None, None),  # "ada" is in the title
         ("tower", "tower", TITLED, 5, None, None),  # "tower" is in the question
         ("dog", "dog", TITLED, 5, "dog", TITLED.text),
-        ("red", "ada", RUNNING_ON, 6, "red tower\nwas built by Ada", "The red tower\nwas built by Ada."),
+        ("red", "ada", Passage(RUNNING_ON), 6, None, None),
+        ("red", "ada", PRINT, 6, "red tower\nwas built by Ada", "The red tower\nwas built by Ada."),
     ],
 )
 def test_an_answer_is_a_span_of_the_passage_with_its_sentences(

@@ -1,13 +1,17 @@
 """`loreglass train reader`: the small encoder that reads, ranks and verifies without a language model."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from training.commands.train import require, says_why
+
+if TYPE_CHECKING:
+    from training.reader.tasks import ReadingTask
 
 _WINDOW_TOKENS = 224
 _CLAUSES = Path(__file__).parents[1] / "reader/clauses.jsonl"
@@ -59,12 +63,10 @@ def reader(
 
         from chassis.accelerator import Placement, open_accelerator
         from chassis.files import replace_text
-        from chassis.models.encoders import CrossEncoder
-        from training.reader.calibrate import calibrate
         from training.reader.clauses import fit_clauses, read_clauses
         from training.reader.export import mean_of_runs, write_reader
         from training.reader.fit import SECOND_ROUND, Plan, fit
-        from training.reader.measure import figures_of, measure, show_report
+        from training.reader.measure import show_report
         from training.reader.model import tokenizer
         from training.reader.rows import read_rows, squad_rows
         from training.reader.tasks import read_tasks
@@ -79,13 +81,18 @@ def reader(
         model = mean_of_runs(out, base, after, keep)
         head = fit_clauses(model, read_clauses(clauses), tokenizer(base, _WINDOW_TOKENS), seed, accelerator)
         write_reader(model, head, base, weights, name, _WINDOW_TOKENS)
-        tasks = [read_tasks(file, limit, depth=5, seed=seed) for file in tune]
-        calibrate(weights, [task for of_file in tasks for task in of_file])
-        fitted = CrossEncoder(weights)
-        report = {
-            str(file): figures_of(list(measure(of_file, fitted)))
-            for file, of_file in zip(tune, tasks, strict=True)
-        }
+        report = _calibrate(weights, {file: read_tasks(file, limit, depth=5, seed=seed) for file in tune})
         replace_text(out / "report.json", json.dumps(report, indent=1) + "\n")
         show_report(report)
         typer.echo(f"written: {weights}")
+
+
+def _calibrate(weights: Path, tasks: "Mapping[Path, Sequence[ReadingTask]]") -> dict[str, Any]:
+    """Fit the exported reader's probabilities to the tasks; return its figures by file."""
+    from chassis.models.encoders import CrossEncoder
+    from training.reader.calibrate import calibrate
+    from training.reader.measure import figures_of, measure
+
+    calibrate(weights, [task for of_file in tasks.values() for task in of_file])
+    fitted = CrossEncoder(weights)
+    return {str(file): figures_of(list(measure(of_file, fitted))) for file, of_file in tasks.items()}

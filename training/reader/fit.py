@@ -91,13 +91,7 @@ def fit(
         return  # finished
     model.to(device)
     tokens = tokenizer(base, plan.max_tokens)
-    model.encoder.embeddings.requires_grad_(False)
-    heads = [*model.span.parameters(), *model.answers.parameters()]
-    body = [each for each in model.encoder.parameters() if each.requires_grad]
-    optimizer = torch.optim.AdamW(
-        [{"params": body, "lr": plan.rate}, {"params": heads, "lr": plan.rate * _HEAD_RATE}],
-        weight_decay=0.01,
-    )
+    optimizer = _optimizer(model, plan.rate)
     batches = list(schedule(rows, tokens, plan))
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, len(batches)))
     done = 0
@@ -130,6 +124,15 @@ def fit(
                 save(model, out / CHECKPOINT, inputs, step=step + 1, **states)
                 saved = time.monotonic()
     save(model, out / FINISHED, inputs)
+
+
+def _optimizer(model: CrossEncoder, rate: float) -> torch.optim.Optimizer:
+    """Return the optimizer of all weights but the embeddings, which are frozen."""
+    model.encoder.embeddings.requires_grad_(False)
+    heads = [*model.span.parameters(), *model.answers.parameters()]
+    body = [each for each in model.encoder.parameters() if each.requires_grad]
+    groups = [{"params": body, "lr": rate}, {"params": heads, "lr": rate * _HEAD_RATE}]
+    return torch.optim.AdamW(groups, weight_decay=0.01)
 
 
 def _inputs(plan: Plan, rows: Sequence[Row], model: CrossEncoder) -> dict[str, Any]:

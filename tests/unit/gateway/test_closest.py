@@ -47,7 +47,7 @@ async def world(services: FakeServices) -> AsyncIterator[World]:
 
 
 def test_irrelevant_passage_is_not_the_closest() -> None:
-    assert closest_of("Thanks!", [page("The Commissioners thanked her.", score=0.02)]) is None
+    assert closest_of("Thanks!", [page("The Commissioners thanked her.", score=0.01)]) is None
 
 
 def test_heading_is_no_part_of_the_closest_sentence() -> None:
