@@ -111,4 +111,4 @@ class RetrievalLimits:
 LITE_LIMITS = RetrievalLimits(
     text_hits=5, chunks_to_rerank=6, chunks_to_judge=6, chunks_to_keep=6, leading_chunks=5
 )
-"""Without a language model: the first five passages hold nearly all answers, and each takes 30 ms of a CPU."""
+"""Without a language model: the first five passages hold nearly all answers; each takes 30 ms of CPU."""
