@@ -16,6 +16,7 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from pydantic import BaseModel
 
 from deploy.settings import SAMPLE
@@ -144,10 +145,8 @@ def _change_view(photo: Pixels, lean: float, light: float) -> Pixels:
 
 
 def _read(file: Path) -> Pixels:
-    photo = cv2.imread(str(file), cv2.IMREAD_COLOR)
-    if photo is None:
-        sys.exit(f"{file} is not a picture that can be read.")
-    return photo
+    with Image.open(file) as photo:  # OpenCV would warn about a colour profile
+        return np.ascontiguousarray(np.asarray(photo.convert("RGB"))[:, :, ::-1])
 
 
 def _write(file: Path, photo: Pixels) -> None:
