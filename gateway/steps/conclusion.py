@@ -1,6 +1,7 @@
 """The outcome of a request: an answer whose citations were checked, or an honest refusal."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -54,7 +55,7 @@ CLOSEST_CHARS = 300
 """Characters, at most, of the sentences that come closest."""
 _PASSAGE_CHARS = 1_500
 _LEAST_RELEVANT = 0.02
-"""Probability that a passage answers below which it is not shown as the closest one."""
+"""Probability that a passage answers. Below it, one without a word of the question is not the closest."""
 
 _SEARCHES = (Stage.TEXT_SEARCH, Stage.IMAGE_SEARCH, Stage.CROP_SEARCH)
 
@@ -112,7 +113,7 @@ def refusal(
 
 def out_of_time(question: str, context: Context) -> Outcome:
     """Return the refusal that stands if time ends before there is a reply from the evidence."""
-    closest = closest_of(question, context.evidence)
+    closest = closest_of(question, context.evidence, entity=context.entity)
     return refusal(Reason.TIMED_OUT, context.route, None, context.entity, closest=closest)
 
 
@@ -181,7 +182,7 @@ def conclude(
     def refusal_for(reason: Reason, by: str | None = None) -> Outcome:
         is_irrelevant = reply.quoted and (reply.confidence or 0.0) < _LEAST_RELEVANT
         quotes = () if is_irrelevant else reply.quotes
-        closest = closest_of(question, context.evidence, quotes)
+        closest = closest_of(question, context.evidence, quotes, entity)
         if reason is Reason.NEEDS_PHOTO and closest:
             shared = content_stems(question) & content_stems(f"{closest.title} {closest.snippet}")
             closest = closest if len(shared) >= _SHARED_WORDS else None
@@ -236,14 +237,17 @@ def is_quoted(quote: Quote, evidence: Sequence[Evidence]) -> bool:
     return 0 <= quote.index < len(evidence) and bool(quote.text) and quote.text in evidence[quote.index].text
 
 
-def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quote] = ()) -> Citation | None:
+def closest_of(
+    question: str, evidence: Sequence[Evidence], quotes: Sequence[Quote] = (), entity: Entity | None = None
+) -> Citation | None:
     """Return the passage that comes closest to an answer, and its sentence or two; None if none is relevant.
 
     They are those around the first of `quotes` (of a refused reply) that stands in the evidence; without one,
     those of the most relevant passage that share most words with the question.
     """
     quote = next((each for each in quotes if is_quoted(each, evidence)), None)
-    relevant = [each for each in evidence if not 0 < each.score < _LEAST_RELEVANT]  # 0: it was not ranked
+    words = content_stems(f"{entity.name if entity else ''} {question}")
+    relevant = [each for each in evidence if _is_relevant(each, words)]
     if quote:
         source, query = evidence[quote.index], quote.text
         text = _around(quote.text, source.text)
@@ -259,6 +263,13 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     passage = next((each for each in excerpts if sentence in each), sentence)
     shown = {"snippet": in_key_and_value(passage, source), "sentence": in_key_and_value(sentence, source)}
     return cite(source, sentence).model_copy(update=shown)
+
+
+def _is_relevant(item: Evidence, words: AbstractSet[str]) -> bool:
+    """Return whether it may answer, has one of the words or was not ranked."""
+    if not 0 < item.score < _LEAST_RELEVANT:
+        return True
+    return bool(words & content_stems(f"{item.title} {item.text}"))
 
 
 def _best_line(text: str, question: str) -> str:
@@ -328,5 +339,5 @@ def conclude_unchecked(
     reason = _why_unknown(reply, context, failures)
     if context.route is Route.DIRECT and reason is Reason.NO_EVIDENCE:
         reason = Reason.MODEL_UNSURE  # nothing was searched
-    closest = closest_of(question, context.evidence, reply.quotes)
+    closest = closest_of(question, context.evidence, reply.quotes, context.entity)
     return refusal(reason, context.route, None, context.entity, closest=closest)

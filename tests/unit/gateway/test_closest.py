@@ -47,7 +47,11 @@ async def world(services: FakeServices) -> AsyncIterator[World]:
 
 
 def test_irrelevant_passage_is_not_the_closest() -> None:
-    assert closest_of("Thanks!", [page("The Commissioners thanked her.", score=0.01)]) is None
+    passage, other = page("The dome is 111 m tall.", score=0.01), Entity("Monte Rosa", 1.0)
+    assert closest_of("Who conducts the choir?", [passage]) is None
+    assert closest_of("Who conducts the choir?", [passage], entity=other) is None
+    assert closest_of("Who painted the dome?", [passage]) is not None
+    assert closest_of("How much was it?", [passage], entity=Entity("St Paul's Cathedral", 1.0)) is not None
 
 
 def test_heading_is_no_part_of_the_closest_sentence() -> None:
