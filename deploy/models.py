@@ -64,13 +64,14 @@ def engine_settings(folder: Path) -> dict[str, dict[str, str]]:
     here = {name: model for name, model in MODELS.items() if present(model.weights, folder)}
     if not here:
         raise CannotStart(f"No models in {folder}. Fetch them with: loreglass models get --folder {folder}")
+    variables = loreglass_variables()
     return {
         name: {
             key: value.format(folder=(folder / model.weights.name).resolve())
             for key, value in model.settings.items()
         }
         for name, model in here.items()
-        if f"LOREGLASS_{name.upper()}_ENGINE" not in loreglass_variables()
+        if f"LOREGLASS_{name.upper()}_ENGINE" not in variables
     }
 
 

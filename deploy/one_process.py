@@ -224,7 +224,7 @@ def _web_settings(web: str, key: SecretStr) -> TextSearchSettings:
 
 
 def main(**options: object) -> None:
-    """Serve until told to stop. `options`: settings of `LiteSettings` instead of the environment's."""
+    """Serve until a signal stops it. `options`: values of `LiteSettings` that replace the environment's."""
     try:
         settings = from_environment(LiteSettings, **options)
     except CannotStart as error:

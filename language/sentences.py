@@ -12,7 +12,7 @@ _SHORTENED = word_set("""
 """)
 """What a full stop after it belongs to, whatever follows; folded."""
 _ENDING = word_set("inc ltd co corp etc jr sr plc al a.m p.m u.s u.k u.s.a u.n b.c a.d d.c")
-"""What may end a sentence or not, like initials: it does if a function word or pronoun follows."""
+"""Abbreviations that end a sentence only before a function word or pronoun; so do initials."""
 _STARTERS = word_set("""
     The A An This That These Those It He She They We You I In On At Its His Her Their After Before When While
     There But And As By For From However Since With To Both Each No

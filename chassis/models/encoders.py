@@ -30,7 +30,7 @@ Tokens = Mapping[str, Sequence[int]]
 
 _THREADS = 2
 _BATCH_TOKENS = 512
-"""With padding; bounds the memory of a pass, and how long a call goes on that nobody waits for."""
+"""Tokens of a pass, with padding. Limits its memory, and the time until a cancelled call stops."""
 _QUESTION_TOKENS = 64
 _STRIDE_TOKENS = 64
 _MOST_WINDOWS = 64
@@ -92,7 +92,7 @@ class CrossEncoder:
         for place, (spans, answers) in self._encoder.run_batches(items, ("spans", "answers")):
             ids = every[place]
             readings[ids] = Reading(spans[: len(ids)].T, float(answers))
-            with self._lock:  # at once: the next call goes on where one that is given up ended
+            with self._lock:  # after each batch: a cancelled call's work is not lost
                 self._cache[ids] = readings[ids]
                 for oldest in list(self._cache)[: len(self._cache) - _CACHE_SIZE]:
                     del self._cache[oldest]

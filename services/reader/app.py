@@ -34,7 +34,8 @@ def open_engine(settings: ReaderSettings, resources: EngineResources) -> Reader:
 def _open_extractive(settings: ReaderSettings, resources: EngineResources) -> Reader:
     from chassis.models.encoders import shared_cross_encoder
     from services.reader.engines.clauses import find_clauses
-    from services.reader.engines.extractive import ExtractiveReader, ReadingOptions, uncalibrated
+    from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+    from services.reader.engines.features import uncalibrated
     from services.reader.engines.windows import DEFAULT_MODEL, QuestionAnsweringModel
 
     accelerator = resources.open_accelerator(settings.placement)

@@ -89,10 +89,10 @@ def test_every_locked_package_is_installed_by_its_hash(lock: Path) -> None:
 
 
 def test_a_package_without_a_hash_stops_the_install(tmp_path: Path) -> None:
-    (tmp_path / "new.txt").write_text("stranger==1.0\n")
+    (tmp_path / "new.txt").write_text("unlisted==1.0\n")
     result = script("hashed.py", tmp_path / "new.txt")
     assert result.returncode == 1
-    assert result.stderr == "stranger==1.0 has no hash in requirements/hashes.txt: make lock writes it.\n"
+    assert result.stderr == "unlisted==1.0 has no hash in requirements/hashes.txt: make lock writes it.\n"
 
 
 def test_packages_except_torch_are_installed_by_hash() -> None:

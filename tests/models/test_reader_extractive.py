@@ -15,7 +15,8 @@ from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
 from services.reader.app import create_app
 from services.reader.engine import Answer, Passage, PassageKind, Query, Span
-from services.reader.engines.extractive import ExtractiveReader, ReadingOptions, uncalibrated
+from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+from services.reader.engines.features import uncalibrated
 from services.reader.engines.windows import Logits, QuestionAnsweringModel, Window, WindowLimits
 from services.reader.settings import ReaderSettings
 from tests.live import live

@@ -22,7 +22,7 @@ from chassis.models.windows import question_text
 from evaluation.judging.text import says
 from services.reader.engine import Query
 from services.reader.engines.builtin import reader_of
-from services.reader.engines.extractive import FEATURES, uncalibrated
+from services.reader.engines.features import FEATURES, uncalibrated
 from services.verifier.engines import builtin as verifier
 from training.onnx_export import CARD
 from training.reader.tasks import ReadingTask, find_passage

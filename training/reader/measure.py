@@ -24,7 +24,7 @@ from evaluation.judging.text import says
 from evaluation.scoring.measures import calibration_error
 from services.reader.engine import Query
 from services.reader.engines.builtin import reader_of
-from services.reader.engines.extractive import FEATURES
+from services.reader.engines.features import FEATURES
 from training.reader.tasks import ReadingTask, read_tasks
 
 LEAST = (0.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)

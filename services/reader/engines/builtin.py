@@ -7,7 +7,9 @@ from chassis.calibration import LogisticCurve
 from chassis.models.encoders import CrossEncoder, Reading, shared_cross_encoder
 from chassis.models.windows import Window
 from services.reader.engines.clauses import find_clauses
-from services.reader.engines.extractive import FEATURES, ExtractiveReader, Logits, ReadingOptions
+from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+from services.reader.engines.features import FEATURES
+from services.reader.engines.spans import Logits
 
 
 class CrossEncoderModel:

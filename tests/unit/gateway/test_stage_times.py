@@ -1,4 +1,4 @@
-"""What a stage's time is counted as: its own, the model's or the lite reasoner's, or nothing at all."""
+"""A stage's time counts as its own, as the model's or the lite reasoner's, or not at all."""
 
 from datetime import UTC, datetime
 

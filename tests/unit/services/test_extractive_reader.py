@@ -9,7 +9,9 @@ import pytest
 from chassis.calibration import LogisticCurve
 from chassis.models.windows import Window
 from services.reader.engine import Passage, PassageKind, Query
-from services.reader.engines.extractive import FEATURES, ExtractiveReader, Logits, ReadingOptions
+from services.reader.engines.extractive import ExtractiveReader, ReadingOptions
+from services.reader.engines.features import FEATURES
+from services.reader.engines.spans import Logits
 
 
 def curve(**coefficients: float) -> LogisticCurve:
