@@ -45,6 +45,11 @@ class Stage(StrEnum):
     TRANSCRIPTION = "transcription"
     SPEECH = "speech"
 
+    @classmethod
+    def _missing_(cls, value: object) -> "Stage | None":
+        """Accept the earlier names, of latency files."""
+        return {"pocket_draft": cls.LITE_DRAFT, "pocket_answer": cls.LITE_ANSWER}.get(str(value))
+
 
 PROMPTS: dict[Stage, tuple[str, ...]] = {
     Stage.DRAFT: ("understand", "chain_of_thought", "answer_in_steps"),

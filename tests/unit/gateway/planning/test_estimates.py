@@ -195,3 +195,9 @@ def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(
     assert sentence in str(refused.value)
     with pytest.raises(ValueError, match=r"cannot be read\.$"):
         load_latencies(tmp_path / "none.toml")
+
+
+def test_latency_file_may_use_the_earlier_names_of_stages(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(LITE.replace("lite_draft", "pocket_draft").replace("lite_answer", "pocket_answer"))
+    assert load_latencies(file) == load_latencies("lite")
